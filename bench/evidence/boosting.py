@@ -180,8 +180,8 @@ def flight(told: dict, trace: pd.DataFrame) -> dict:
     curve = [(int(step), float(value)) for step, value in best.itertuples(index=False)]
     sizes = {
         "n": space["n"],
-        "log10 counted": space["counted"]["log10"],
-        "log10 drawn": space["drawn"]["log10"],
+        "log10 counted": space["one_level_less"]["log10"],
+        "log10 drawn": space["all_levels"]["log10"],
     }
     flown = {
         "best": search["best"],

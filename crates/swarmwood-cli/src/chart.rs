@@ -456,9 +456,9 @@ mod tests {
             { "0.93 0.94 0.95 0.96 0.97 0.98 0.99" }
         );
         for (low, high) in [(-3.2, 8.9), (1e-9, 2e-9), (1e12, 1.5e12), (0.0, 1.0)] {
-            let found = ticks((low, high));
-            assert!((3..=10).contains(&found.len()), "{low} {high}: {found:?}");
-            assert!(found.iter().all(|tick| (low..=high).contains(tick)));
+            let ticks = ticks((low, high));
+            assert!((3..=10).contains(&ticks.len()), "{low} {high}: {ticks:?}");
+            assert!(ticks.iter().all(|tick| (low..=high).contains(tick)));
         }
         assert_eq!(tick_label(-0.0, (-1.0, 1.0)), "0.0");
         assert_eq!(tick_label(5e5, (0.0, 3e6)), "0.5 M");

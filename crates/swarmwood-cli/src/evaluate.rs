@@ -98,14 +98,14 @@ fn bins_json(evaluation: &Evaluation) -> Value {
 
 /// The chart of the evaluation.
 fn draw(file: &Path, model: &Model, evaluation: &Evaluation) -> String {
-    let metric = |name: &str| {
-        let found = evaluation.metrics.iter().find(|metric| metric.0 == name);
-        found.map(|&(_, value)| format!("{name} {}", number(value)))
+    let metric_text = |name: &str| {
+        let metric = evaluation.metrics.iter().find(|metric| metric.0 == name);
+        metric.map(|&(_, value)| format!("{name} {}", number(value)))
     };
 
     let event = calibration::predicted_event(&model.schema.target.kind);
     let headline = if event.is_some() { ["ece", "brier"] } else { ["rmse", "r2"] };
-    let metrics = headline.into_iter().filter_map(metric).collect::<Vec<_>>().join(", ");
+    let metrics = headline.into_iter().filter_map(metric_text).collect::<Vec<_>>().join(", ");
 
     let name =
         file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

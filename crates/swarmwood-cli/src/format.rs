@@ -1,4 +1,4 @@
-//! Numbers as text for people: console output, chart labels and report pages share these.
+//! Numbers as text: console output, chart labels and report pages share these.
 
 /// A number of things, with the plural where it is needed.
 pub fn count(number: usize, noun: &str) -> String {

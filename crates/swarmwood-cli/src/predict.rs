@@ -55,8 +55,11 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     let model = store::load(&options.model)?;
     let scorer = Scorer::new(&model, options.first_rounds, options.threads)?;
     let source = flags::data_source(flags);
-    let request =
-        PredictionRequest { source: &source, options: &options.read, what: requested(flags) };
+    let request = PredictionRequest {
+        source: &source,
+        options: &options.read,
+        what: prediction_columns(flags),
+    };
 
     let go_on = || !interrupt.is_raised();
     let out = flags::out_file(flags);
@@ -95,7 +98,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     Ok(())
 }
 
-fn requested(flags: &ArgMatches) -> PredictionColumns {
+fn prediction_columns(flags: &ArgMatches) -> PredictionColumns {
     let table = [
         ("raw", PredictionColumns::Raw),
         ("leaves", PredictionColumns::Leaves),

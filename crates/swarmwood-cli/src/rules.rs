@@ -118,8 +118,8 @@ fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
     };
 
     // Models of other libraries do not store the name of their target.
-    let named = flags.get_one::<String>("target").cloned();
-    let target = named.unwrap_or_else(|| target.to_string());
+    let requested = flags.get_one::<String>("target").cloned();
+    let target = requested.unwrap_or_else(|| target.to_string());
 
     Ok(ReadOptions {
         target,

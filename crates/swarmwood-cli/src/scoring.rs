@@ -59,8 +59,8 @@ impl ScoringOptions {
     /// Adds the columns that rows with a known target have.
     pub fn with_target(mut self, flags: &ArgMatches, model: &Model) -> ScoringOptions {
         // Models of other libraries do not store the name of their target.
-        let named = flags.get_one::<String>("target").cloned();
-        self.read.target = named.unwrap_or_else(|| model.schema.target.name.clone());
+        let requested = flags.get_one::<String>("target").cloned();
+        self.read.target = requested.unwrap_or_else(|| model.schema.target.name.clone());
         self.read.weight = flags.get_one::<String>("weight").cloned();
         self
     }

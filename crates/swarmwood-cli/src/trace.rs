@@ -74,24 +74,26 @@ impl TraceStep {
     }
 
     fn line(&self) -> String {
-        let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let counted = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+        let number_text =
+            |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let count_text =
+            |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
 
         let cells = [
             self.stage.to_string(),
             self.step.to_string(),
-            known(self.train_loss),
-            known(self.valid_metric),
+            number_text(self.train_loss),
+            number_text(self.valid_metric),
             self.metric.to_string(),
-            known(self.best),
-            known(self.gain_over_greedy),
-            known(self.mean),
-            known(self.diversity),
-            known(self.evolutionary_factor),
-            known(self.alpha),
-            known(self.beta),
-            counted(self.evaluations),
-            counted(self.cache_hits),
+            number_text(self.best),
+            number_text(self.gain_over_greedy),
+            number_text(self.mean),
+            number_text(self.diversity),
+            number_text(self.evolutionary_factor),
+            number_text(self.alpha),
+            number_text(self.beta),
+            count_text(self.evaluations),
+            count_text(self.cache_hits),
             format!("{:.6}", self.seconds),
         ];
 
@@ -107,15 +109,15 @@ impl TraceStep {
         }
         let cell =
             |name: &str| names.iter().position(|other| *other == name).map_or("", |at| cells[at]);
-        let wrong = |name: &str| format!("column '{name}' is '{}', must be a number", cell(name));
-        let known = |name: &str| match cell(name) {
+        let invalid = |name: &str| format!("column '{name}' is '{}', must be a number", cell(name));
+        let number = |name: &str| match cell(name) {
             "" => Ok(None),
-            text => text.parse::<f64>().map(Some).map_err(|_| wrong(name)),
+            text => text.parse::<f64>().map(Some).map_err(|_| invalid(name)),
         };
 
-        let counted = |name: &str| match cell(name) {
+        let count = |name: &str| match cell(name) {
             "" => Ok(None),
-            text => text.parse::<u64>().map(Some).map_err(|_| wrong(name)),
+            text => text.parse::<u64>().map(Some).map_err(|_| invalid(name)),
         };
 
         let stage = cell("stage").to_string();
@@ -123,20 +125,20 @@ impl TraceStep {
         Ok(TraceStep {
             noun: Stage::named(&stage).map_or("step", |stage| stage.step).into(),
             stage: stage.into(),
-            step: counted("step")?.ok_or_else(|| wrong("step"))?,
-            train_loss: known("train_loss")?,
-            valid_metric: known("valid_metric")?,
+            step: count("step")?.ok_or_else(|| invalid("step"))?,
+            train_loss: number("train_loss")?,
+            valid_metric: number("valid_metric")?,
             metric: cell("metric").to_string().into(),
-            best: known("best")?,
-            gain_over_greedy: known("gain_over_greedy")?,
-            mean: known("mean")?,
-            diversity: known("diversity")?,
-            evolutionary_factor: known("evolutionary_factor")?,
-            alpha: known("alpha")?,
-            beta: known("beta")?,
-            evaluations: counted("evaluations")?,
-            cache_hits: counted("cache_hits")?,
-            seconds: known("seconds")?.unwrap_or(0.0),
+            best: number("best")?,
+            gain_over_greedy: number("gain_over_greedy")?,
+            mean: number("mean")?,
+            diversity: number("diversity")?,
+            evolutionary_factor: number("evolutionary_factor")?,
+            alpha: number("alpha")?,
+            beta: number("beta")?,
+            evaluations: count("evaluations")?,
+            cache_hits: count("cache_hits")?,
+            seconds: number("seconds")?.unwrap_or(0.0),
         })
     }
 }
@@ -151,7 +153,7 @@ pub fn read_trace(text: &str) -> std::result::Result<Vec<TraceStep>, String> {
     let lines = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
     lines
         .map(|(at, line)| {
-            TraceStep::parse(line).map_err(|fault| format!("line {}: {fault}", at + 1))
+            TraceStep::parse(line).map_err(|error| format!("line {}: {error}", at + 1))
         })
         .collect()
 }
@@ -209,12 +211,12 @@ mod tests {
 
     #[test]
     fn errors_of_a_trace_have_their_line() {
-        let fault = |line: &str| read_trace(&format!("{COLUMNS}\n{line}\n")).unwrap_err();
-        assert_eq!(fault("boosting,1"), "line 2: has 2 columns, must have 15");
-        let line = "boosting,1,much,,,,,,,,,,,,0.1";
-        assert_eq!(fault(line), "line 2: column 'train_loss' is 'much', must be a number");
+        let error = |line: &str| read_trace(&format!("{COLUMNS}\n{line}\n")).unwrap_err();
+        assert_eq!(error("boosting,1"), "line 2: has 2 columns, must have 15");
+        let line = "boosting,1,high,,,,,,,,,,,,0.1";
+        assert_eq!(error(line), "line 2: column 'train_loss' is 'high', must be a number");
         assert!(is_trace(format!("{COLUMNS}\n").as_bytes()) && !is_trace(b"stage,step\n"));
-        let unknown = read_trace(&format!("{COLUMNS}\nmusing,1,,,,,,,,,,,,,0.1\n")).unwrap();
-        assert_eq!((unknown[0].noun.as_ref(), unknown[0].is_search()), ("step", false));
+        let other = read_trace(&format!("{COLUMNS}\nunknown,1,,,,,,,,,,,,,0.1\n")).unwrap();
+        assert_eq!((other[0].noun.as_ref(), other[0].is_search()), ("step", false));
     }
 }

@@ -101,16 +101,16 @@ fn importance_bars(importances: &[(&str, Importance)], columns: &str) -> String 
     }
     // A name must not control the terminal.
     let printable = |name: &str| name.replace(char::is_control, "?");
-    let listed: Vec<(String, &Importance)> = importances
+    let rows: Vec<(String, &Importance)> = importances
         .iter()
         .take(LISTED_FEATURES)
         .map(|(name, importance)| (printable(name), importance))
         .collect();
 
-    let width = listed.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = format!("\nimportance ({columns})\n");
 
-    for (name, importance) in listed {
+    for (name, importance) in rows {
         let bar = "#".repeat((importance.gain / top * BAR as f64).round() as usize);
         let percent = 100.0 * importance.gain / total;
         text.push_str(&format!(

@@ -31,8 +31,8 @@ pub fn section(number: usize, runs: &[ReportRun]) -> Option<PageSection> {
 /// The runs whose models have the target of a run.
 fn same_target<'a>(runs: &'a [ReportRun], like: &ReportRun) -> Vec<&'a ReportRun> {
     let key = |run: &'a ReportRun| run.model.as_ref().map(|loaded| target_of(&loaded.model));
-    let wanted = like.model.as_ref().map(|loaded| target_of(&loaded.model));
-    runs.iter().filter(|run| run.model.is_some() && key(run) == wanted).collect()
+    let target = like.model.as_ref().map(|loaded| target_of(&loaded.model));
+    runs.iter().filter(|run| run.model.is_some() && key(run) == target).collect()
 }
 
 fn target_of(model: &Model) -> (&str, &TargetKind) {
@@ -82,36 +82,38 @@ fn sizes(group: &[&ReportRun]) -> Html {
 
 /// The metrics that at least one model has: with intervals if rows were given, else as recorded.
 fn metrics(group: &[&ReportRun]) -> Html {
-    let shown = |run: &ReportRun, loaded: &LoadedModel, name: &str| -> Option<String> {
+    let value_text = |run: &ReportRun, loaded: &LoadedModel, name: &str| -> Option<String> {
         if let Some(evaluation) = &loaded.evaluation {
             let (value, interval) = evaluation.metric_text(name)?;
             return Some(if interval.is_empty() { value } else { format!("{value} ({interval})") });
         }
         let record = run.trained.as_ref()?;
-        let found = ["valid", "train"]
+        let recorded = ["valid", "train"]
             .into_iter()
             .find_map(|part| Some((part, record["metrics"][part][name].as_f64()?)));
-        found.map(|(part, value)| format!("{} ({part})", format::rounded(value)))
+        recorded.map(|(part, value)| format!("{} ({part})", format::rounded(value)))
     };
 
-    let known: Vec<&str> = COMPARED
+    let names: Vec<&str> = COMPARED
         .into_iter()
-        .filter(|name| loaded(group).any(|(run, model)| shown(run, model, name).is_some()))
+        .filter(|name| loaded(group).any(|(run, model)| value_text(run, model, name).is_some()))
         .collect();
 
     let row = |(run, model): (&ReportRun, &LoadedModel)| {
         let mut cells = vec![TableCell::text(run.name())];
         cells.extend(
-            known.iter().map(|name| TableCell::number(shown(run, model, name).unwrap_or_default())),
+            names
+                .iter()
+                .map(|name| TableCell::number(value_text(run, model, name).unwrap_or_default())),
         );
         cells
     };
 
-    if known.is_empty() {
+    if names.is_empty() {
         return note("No metrics are known; --data FILE evaluates all models on the same rows.");
     }
     let rows: Vec<Vec<TableCell>> = loaded(group).map(row).collect();
-    let heads: Vec<&str> = ["model"].into_iter().chain(known.iter().copied()).collect();
+    let heads: Vec<&str> = ["model"].into_iter().chain(names.iter().copied()).collect();
     let file = loaded(group).find_map(|(_, model)| model.evaluation.as_ref());
     let caption = match file {
         Some(evaluation) => format!("On {}, with 95 % intervals", evaluation.file),

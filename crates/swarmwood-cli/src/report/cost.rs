@@ -90,7 +90,7 @@ fn ensemble_search(search: &Value) -> Html {
 
     let unfinished = search["selection_finished"].as_bool() == Some(false);
     let unfinished = if unfinished {
-        note("The run was cut number, and the choice was not finished.")
+        note("The run was cut short, and the selection was not finished.")
     } else {
         Html::default()
     };
@@ -99,7 +99,10 @@ fn ensemble_search(search: &Value) -> Html {
         ("Training loss", number(&search["train_loss"]["selected"])),
         ("Training loss of greedy boosting", number(&search["train_loss"]["greedy"])),
         ("Trees grown", search["trees_grown"].as_u64().map_or(String::new(), format::grouped)),
-        ("Unexplained variance", search["noise"].as_f64().map_or(String::new(), format::percent)),
+        (
+            "Unexplained variance",
+            search["unexplained_variance"].as_f64().map_or(String::new(), format::percent),
+        ),
         (
             "Calibration factor",
             search["calibration_factor"]
@@ -166,12 +169,12 @@ fn tree_search(search: &Value) -> Html {
     ];
 
     let row = |candidate: &Value| {
-        let of = |name: &str| candidate[name].as_f64().map_or(String::new(), format::rounded);
+        let number = |name: &str| candidate[name].as_f64().map_or(String::new(), format::rounded);
         vec![
             TableCell::text(candidate["kind"].as_str().unwrap_or_default()),
             TableCell::number(whole(&candidate["max_leaves"])),
-            TableCell::number(of("cv_error")),
-            TableCell::number(of("standard_error")),
+            TableCell::number(number("cv_error")),
+            TableCell::number(number("standard_error")),
         ]
     };
 
@@ -201,7 +204,7 @@ fn particle_swarm(search: &Value) -> Html {
         ("Rules", space["n"].as_u64().map_or(String::new(), format::grouped)),
         (
             "Size of the search space",
-            space["drawn"]["size"].as_str().map_or(String::new(), str::to_string),
+            space["all_levels"]["size"].as_str().map_or(String::new(), str::to_string),
         ),
     ];
 
@@ -229,14 +232,14 @@ mod tests {
     use crate::trace::TraceStep;
     use serde_json::json;
 
-    fn of(search: Value) -> ReportRun {
+    fn run_with(search: Value) -> ReportRun {
         let record = json!({"search": search, "seconds": {"train": 1.5}, "peak_memory_bytes": 5e7});
         ReportRun { trained: Some(record), ..ReportRun::default() }
     }
 
     #[test]
     fn every_kind_of_search_has_its_gain() {
-        let run = of(
+        let run = run_with(
             json!({"selected": "<pairs>", "selected_by_search": true, "gain_over_greedy": 0.125, "trees_grown": 1234,
             "train_loss": {"greedy": 2.0, "selected": 1.5}, "candidates": [{"name": "greedy", "cv_loss": 2.0}, {"name": "<pairs>", "cv_loss": 1.0}]}),
         );
@@ -257,15 +260,16 @@ mod tests {
                 < html.as_str().find("row'>greedy").unwrap()
         );
         assert_eq!(gain(&run).unwrap().value, "12.5 %");
-        let run = of(
+        let run = run_with(
             json!({"criterion": "gini", "loss": 0.3, "greedy_loss": 0.4, "selected_by_search": true, "descents": 40}),
         );
         assert!(cost(&run).as_str().contains("gini 0.3 on the training rows, the greedy tree 0.4"));
         assert_eq!(gain(&run).unwrap().value, "25.0 %");
-        let run =
-            of(json!({"metric": "rmse", "best": 0.5, "evaluations": 5000, "space": {"n": 7}}));
+        let run = run_with(
+            json!({"metric": "rmse", "best": 0.5, "evaluations": 5000, "space": {"n": 7}}),
+        );
         assert!(cost(&run).as_str().contains("5,000") && gain(&run).is_none());
-        assert!(cost(&of(Value::Null)).as_str().contains("grown greedily"));
+        assert!(cost(&run_with(Value::Null)).as_str().contains("grown greedily"));
     }
 
     #[test]

@@ -68,9 +68,9 @@ fn profile_cells(column: &ColumnProfile, rows: usize) -> Vec<TableCell> {
         }
         ColumnSummary::Levels(levels) => {
             cells.extend([TableCell::number(""), TableCell::number(""), TableCell::number("")]);
-            let named = levels.iter().take(LISTED_LEVELS);
+            let listed = levels.iter().take(LISTED_LEVELS);
             let percent = |count: usize| format::percent(count as f64 / rows.max(1) as f64);
-            let mut text = named
+            let mut text = listed
                 .map(|(name, count)| format!("{name} {}", percent(*count)))
                 .collect::<Vec<_>>()
                 .join(", ");
@@ -99,13 +99,13 @@ fn target(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
         return gallery([chart_figure(id, "Distribution of the target", &chart)]);
     };
 
-    let of = |class: usize| targets.iter().filter(|target| **target == class as f64).count();
+    let count = |class: usize| targets.iter().filter(|target| **target == class as f64).count();
 
     let line = |(class, name): (usize, &String)| {
-        let fraction = of(class) as f64 / targets.len().max(1) as f64;
+        let fraction = count(class) as f64 / targets.len().max(1) as f64;
         vec![
             TableCell::text(name.clone()),
-            TableCell::number(format::grouped(of(class) as u64)),
+            TableCell::number(format::grouped(count(class) as u64)),
             TableCell::Bar(fraction, format::percent(fraction)),
         ]
     };

@@ -15,7 +15,7 @@ use crate::chart::{BLUE, Chart, GREEN, GREY, ORANGE, RED, Series, SeriesMark};
 use crate::format;
 
 /// Maximum number of classes of a confusion matrix.
-const MOST_CLASSES: usize = 30;
+const MAX_CLASSES: usize = 30;
 
 /// Colours of ROC curves; if there are more classes, the first ones are drawn.
 const COLOURS: [&str; 4] = [BLUE, ORANGE, GREEN, RED];
@@ -32,7 +32,7 @@ pub fn metrics(run: &ReportRun) -> Html {
     let recorded =
         |part: &str, name: &str| recorded(run, part, name).map_or(String::new(), format::rounded);
     let mut names: Vec<String> = Vec::new();
-    let mut known = |name: &str| {
+    let mut add_name = |name: &str| {
         if !names.iter().any(|other| other == name) {
             names.push(name.to_string());
         }
@@ -41,10 +41,10 @@ pub fn metrics(run: &ReportRun) -> Html {
     evaluation
         .into_iter()
         .flat_map(|evaluation| evaluation.bootstrap.values())
-        .for_each(|(name, _)| known(name));
+        .for_each(|(name, _)| add_name(name));
 
     for part in PARTS {
-        metrics_of(run, part).into_iter().flatten().for_each(|(name, _)| known(name));
+        metrics_of(run, part).into_iter().flatten().for_each(|(name, _)| add_name(name));
     }
     let parts: Vec<&str> =
         PARTS.into_iter().filter(|part| metrics_of(run, part).is_some()).collect();
@@ -164,7 +164,7 @@ pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
 
 /// True classes in rows, predicted ones in columns; cells are shaded by their fraction of the row.
 fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
-    if classes.len() > MOST_CLASSES {
+    if classes.len() > MAX_CLASSES {
         return note(&format!("A confusion matrix of {} classes is too large.", classes.len()));
     }
     let row = |(truth, name): (usize, &String)| {
@@ -184,9 +184,10 @@ fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
     };
 
     let rows: Vec<Vec<TableCell>> = classes.iter().enumerate().map(row).collect();
-    let named: Vec<String> = classes.iter().map(|name| format!("predicted {name}")).collect();
+    let predicted_heads: Vec<String> =
+        classes.iter().map(|name| format!("predicted {name}")).collect();
     let mut heads = vec!["true class"];
-    heads.extend(named.iter().map(String::as_str));
+    heads.extend(predicted_heads.iter().map(String::as_str));
     heads.push("recall");
     table("Rows by true and predicted class", &heads, &rows)
 }
@@ -194,13 +195,13 @@ fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
 /// The ROC curve of the positive class, or one per class.
 fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
     let classes = model.schema.target.kind.classes();
-    let wanted: Vec<usize> =
+    let curve_classes: Vec<usize> =
         if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
     let chance = Series::new("chance level", GREY, vec![(0.0, 0.0), (1.0, 1.0)])
         .with_mark(SeriesMark::Dashed);
     let mut series = vec![chance];
 
-    for (at, class) in wanted.iter().enumerate() {
+    for (at, class) in curve_classes.iter().enumerate() {
         let ranks = evaluation.predictions.ranks(*class);
         let (Some(auc), Some(points)) = (ranks.clone().auc(), ranks.curve()) else { continue };
         let name = format!("{}: AUC {}", classes[*class], format::rounded(auc));
@@ -230,15 +231,15 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
 
 /// The points of a curve without those that are too close to the previous one.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let mut thin: Vec<(f64, f64)> = Vec::new();
     for (at, &(x, y)) in points.iter().enumerate() {
         let far =
-            kept.last().is_none_or(|last| (x - last.0).abs() >= NEAR || (y - last.1).abs() >= NEAR);
+            thin.last().is_none_or(|last| (x - last.0).abs() >= NEAR || (y - last.1).abs() >= NEAR);
         if far || at + 1 == points.len() {
-            kept.push((x, y));
+            thin.push((x, y));
         }
     }
-    kept
+    thin
 }
 
 #[cfg(test)]
@@ -249,9 +250,9 @@ mod tests {
     fn a_long_curve_is_thinned_and_keeps_its_ends() {
         let points: Vec<(f64, f64)> =
             (0..=100_000).map(|at| (f64::from(at) / 1e5, f64::from(at) / 1e5)).collect();
-        let kept = thinned(&points);
-        assert!(kept.len() <= 502 && kept.len() > 400, "{}", kept.len());
-        assert_eq!((kept.first(), kept.last()), (Some(&(0.0, 0.0)), Some(&(1.0, 1.0))));
+        let thin = thinned(&points);
+        assert!(thin.len() <= 502 && thin.len() > 400, "{}", thin.len());
+        assert_eq!((thin.first(), thin.last()), (Some(&(0.0, 0.0)), Some(&(1.0, 1.0))));
         assert_eq!(thinned(&points[..1]).len(), 1);
     }
 

@@ -28,10 +28,12 @@ pub fn section(number: usize, folder: &Path) -> Result<PageSection> {
         section.part(title, html);
     }
 
-    let left: Vec<PathBuf> =
+    let unused: Vec<PathBuf> =
         figures(folder)?.into_iter().filter(|path| !used.contains(path)).collect();
-    section
-        .part("Figures", gallery(left.iter().filter_map(|path| markdown::image_figure(path, ""))));
+    section.part(
+        "Figures",
+        gallery(unused.iter().filter_map(|path| markdown::image_figure(path, ""))),
+    );
     if let Some(text) = read(&folder.join("raw.csv"))? {
         section.part("Raw results", raw_rows(&text));
     }
@@ -49,10 +51,10 @@ fn read(path: &Path) -> Result<Option<String>> {
 
 /// The SVG files of a directory, by name.
 fn figures(folder: &Path) -> Result<Vec<PathBuf>> {
-    let fault = |source| Error::Read { path: folder.to_path_buf(), source };
-    let entries = std::fs::read_dir(folder).map_err(fault)?;
+    let unreadable = |source| Error::Read { path: folder.to_path_buf(), source };
+    let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let paths = entries
-        .map(|entry| entry.map(|entry| entry.path()).map_err(fault))
+        .map(|entry| entry.map(|entry| entry.path()).map_err(unreadable))
         .collect::<Result<Vec<_>>>()?;
     let mut images: Vec<PathBuf> =
         paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "svg")).collect();

@@ -141,11 +141,11 @@ pub fn facts(pairs: &[(&str, String)]) -> Html {
     let one = |(name, value): &(&str, String)| {
         format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), escape(value))
     };
-    let known: String = pairs.iter().filter(|(_, value)| !value.is_empty()).map(one).collect();
-    if known.is_empty() {
+    let items: String = pairs.iter().filter(|(_, value)| !value.is_empty()).map(one).collect();
+    if items.is_empty() {
         Html::default()
     } else {
-        Html(format!("<dl class='facts'>\n{known}</dl>\n"))
+        Html(format!("<dl class='facts'>\n{items}</dl>\n"))
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
         ];
         let rows: Vec<Vec<TableCell>> =
             (0..4).map(|at| vec![cells[at].clone(), cells[(at + 1) % 4].clone()]).collect();
-        let pieces = [
+        let fragments = [
             Html::lines(EVIL),
             table(EVIL, &[EVIL, EVIL], &rows),
             facts(&[(EVIL, EVIL.to_string())]),
@@ -302,8 +302,8 @@ mod tests {
             figure("", EVIL),
             wide_figure("", EVIL),
         ];
-        for piece in pieces {
-            let html = piece.as_str();
+        for fragment in fragments {
+            let html = fragment.as_str();
             assert!(!html.contains("<script") && html.contains("&lt;script&gt;"), "{html}");
             // Attributes are in single quotes, which text must not close.
             assert!(!html.contains("alert('x')"), "{html}");

@@ -42,9 +42,9 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
             }
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let alt = alt_text(&mut parser);
-                let found = inside(folder, &dest_url)
+                let image = inside(folder, &dest_url)
                     .and_then(|path| Some((image_figure(&path, &alt)?, path)));
-                match found {
+                match image {
                     Some((figure, path)) => {
                         let figure = Event::Html(CowStr::from(figure.as_str().to_string()));
                         // A figure must not be inside a paragraph, which continues after it.
@@ -95,15 +95,16 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
 fn drop_empty_paragraphs(events: &mut Vec<Event<'_>>) {
     let opens = |event: &Event<'_>| matches!(event, Event::Start(Tag::Paragraph));
     let blank = |event: &Event<'_>| matches!(event, Event::SoftBreak);
-    let mut kept: Vec<Event<'_>> = Vec::with_capacity(events.len());
+    let mut output: Vec<Event<'_>> = Vec::with_capacity(events.len());
     for event in events.drain(..) {
-        let opened = kept.iter().rposition(|before| !blank(before)).filter(|&at| opens(&kept[at]));
-        match opened {
-            Some(at) if matches!(event, Event::End(TagEnd::Paragraph)) => kept.truncate(at),
-            _ => kept.push(event),
+        let start =
+            output.iter().rposition(|before| !blank(before)).filter(|&at| opens(&output[at]));
+        match start {
+            Some(at) if matches!(event, Event::End(TagEnd::Paragraph)) => output.truncate(at),
+            _ => output.push(event),
         }
     }
-    *events = kept;
+    *events = output;
 }
 
 /// The alternative text of an image.
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn empty_paragraphs_are_removed() {
-        let of = |events: Vec<Event<'static>>| {
+        let render = |events: Vec<Event<'static>>| {
             let mut events = events;
             drop_empty_paragraphs(&mut events);
             let mut html = String::new();
@@ -230,8 +231,8 @@ mod tests {
             html
         };
         let (open, close) = (Event::Start(Tag::Paragraph), Event::End(TagEnd::Paragraph));
-        assert_eq!(of(vec![open.clone(), Event::SoftBreak, close.clone()]), "");
-        assert_eq!(of(vec![open, Event::Text("a".into()), close]), "<p>a</p>\n");
+        assert_eq!(render(vec![open.clone(), Event::SoftBreak, close.clone()]), "");
+        assert_eq!(render(vec![open, Event::Text("a".into()), close]), "<p>a</p>\n");
     }
 
     #[test]

@@ -13,28 +13,28 @@ use crate::format::{self, grouped_count};
 pub fn configuration(run: &ReportRun) -> Html {
     let model = run.model.as_ref().map(|loaded| &loaded.model);
     let record = run.trained.as_ref().or(run.tuned.as_ref());
-    let of_record =
+    let recorded =
         |name: &str| record.and_then(|record| record.get(name)).map_or(String::new(), value_text);
-    let of_model = |of: &dyn Fn(&Model) -> String| model.map(of);
-    let known =
-        |of: &dyn Fn(&Model) -> String, name: &str| of_model(of).unwrap_or_else(|| of_record(name));
+    let fact = |of_model: &dyn Fn(&Model) -> String, name: &str| {
+        model.map(of_model).unwrap_or_else(|| recorded(name))
+    };
     let rows =
         |name: &str| record.and_then(|record| record[name].as_u64()).filter(|rows| *rows > 0);
     let trained =
         rows("rows").or(model.map(|model| model.provenance.rows).filter(|rows| *rows > 0));
 
     let pairs = [
-        ("Target", known(&|model| model.schema.target.name.clone(), "target")),
-        ("Task", model.map_or_else(|| of_record("task"), task_text)),
-        ("Method", known(&|model| model.provenance.method.clone(), "method")),
-        ("Objective", known(&|model| model.objective.clone(), "objective")),
+        ("Target", fact(&|model| model.schema.target.name.clone(), "target")),
+        ("Task", model.map_or_else(|| recorded("task"), task_text)),
+        ("Method", fact(&|model| model.provenance.method.clone(), "method")),
+        ("Objective", fact(&|model| model.objective.clone(), "objective")),
         ("Training rows", trained.map_or(String::new(), format::grouped)),
         ("Validation rows", rows("valid_rows").map_or(String::new(), format::grouped)),
-        ("Features", known(&|model| model.schema.features.len().to_string(), "features")),
+        ("Features", fact(&|model| model.schema.features.len().to_string(), "features")),
         ("Model", model.map_or(String::new(), size_text)),
         (
             "Trained by",
-            of_model(&|model| format!("version {}", model.provenance.version)).unwrap_or_default(),
+            model.map_or(String::new(), |model| format!("version {}", model.provenance.version)),
         ),
         (
             "File",
@@ -48,7 +48,7 @@ pub fn configuration(run: &ReportRun) -> Html {
     let all: Vec<Vec<TableCell>> = parameters.iter().map(ParameterRow::cells).collect();
     let heads = ["parameter", "value", "default", "description"];
 
-    let listed = match (all.is_empty(), changed.is_empty()) {
+    let changes = match (all.is_empty(), changed.is_empty()) {
         (true, _) => note("The file does not contain the training parameters."),
         (false, true) => note("All parameters have the defaults of the method."),
         (false, false) => {
@@ -59,7 +59,7 @@ pub fn configuration(run: &ReportRun) -> Html {
     let summary = format!("All {}", grouped_count(all.len() as u64, "parameter"));
 
     facts(&pairs)
-        .and(listed)
+        .and(changes)
         .and(details(&summary, false, table("All parameters", &heads, &all)))
         .and(messages(run.trained.as_ref()))
 }
@@ -143,7 +143,7 @@ impl ParameterRow {
 
 /// The parameters of a run from its model, or from its record, each with the default of its method.
 fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow> {
-    let given: Vec<(String, String)> = match (model, record) {
+    let values: Vec<(String, String)> = match (model, record) {
         (Some(model), _) => model.provenance.params.clone().into_iter().collect(),
         (None, Some(record)) => {
             let object = record["parameters"].as_object();
@@ -156,10 +156,11 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
         (None, None) => Vec::new(),
     };
 
-    let method = given.iter().find(|(name, _)| name == "method").map(|(_, method)| method.as_str());
+    let method =
+        values.iter().find(|(name, _)| name == "method").map(|(_, method)| method.as_str());
     let mut defaults = Params::default();
     // The defaults of a method of another version are unknown.
-    let known = method.is_some_and(|method| defaults.set("method", method).is_ok());
+    let has_defaults = method.is_some_and(|method| defaults.set("method", method).is_ok());
     let defaults = Params::of(defaults.method);
     let defaults = match model {
         Some(model) => defaults.resolve(&model.schema.target.kind),
@@ -169,8 +170,9 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
     let spec = |name: &str| TABLE.iter().find(|spec| spec.name == name);
 
     let parameter = |(name, value): (String, String)| {
-        let default =
-            spec(&name).filter(|_| known && name != "method").map(|spec| spec.show(&defaults));
+        let default = spec(&name)
+            .filter(|_| has_defaults && name != "method")
+            .map(|spec| spec.show(&defaults));
         ParameterRow {
             help: spec(&name).map_or("", |spec| spec.help),
             default: default.unwrap_or_default(),
@@ -179,5 +181,5 @@ fn parameters(model: Option<&Model>, record: Option<&Value>) -> Vec<ParameterRow
         }
     };
 
-    given.into_iter().map(parameter).collect()
+    values.into_iter().map(parameter).collect()
 }

@@ -4,8 +4,8 @@
 //! table of `--trace`, the journal of a study, a directory with the results of an experiment. A record
 //! and a model belong together if they have the same method, rows and parameters; a record whose
 //! model was not named loads it from the path in the record if it is the right one. A record and a
-//! study belong together if they have the same search and the same best trial. A trace says nothing
-//! about its run: it belongs to the training run before it.
+//! study belong together if they have the same search and the same best trial. A trace does not
+//! identify its run: it belongs to the training run before it.
 
 use std::path::{Path, PathBuf};
 
@@ -86,19 +86,19 @@ pub fn read(paths: &[PathBuf], warnings: &mut Vec<String>) -> Result<Vec<ReportR
         runs.push(run);
     }
 
-    join(
+    combine(
         &mut runs,
-        |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
+        |a, b| matches!((&a.trained, &b.model), (Some(record), Some(loaded)) if matches_model(record, &loaded.model)),
     );
 
-    join(
+    combine(
         &mut runs,
         |a, b| matches!((&a.tuned, &b.study), (Some(record), Some(study)) if matches_study(record, study)),
     );
 
-    join(
+    combine(
         &mut runs,
-        |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
+        |a, b| matches!((&a.tuned, &b.model), (Some(record), Some(loaded)) if matches_model(record, &loaded.model)),
     );
 
     for run in &mut runs {
@@ -164,7 +164,7 @@ fn record(bytes: &[u8]) -> Option<RunFile> {
 
 /// Combines every pair of runs of which the first belongs to the second, at the position of the
 /// earlier one.
-fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> bool) {
+fn combine(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> bool) {
     let mut at = 0;
     while at < runs.len() {
         let other = (0..runs.len()).find(|&other| {
@@ -175,8 +175,8 @@ fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> b
             None => at += 1,
             Some(other) => {
                 let (first, last) = (at.min(other), at.max(other));
-                let taken = runs.remove(last);
-                runs[first].take(taken);
+                let later = runs.remove(last);
+                runs[first].absorb(later);
                 at = first;
             }
         }
@@ -186,13 +186,14 @@ fn join(runs: &mut Vec<ReportRun>, belongs: impl Fn(&ReportRun, &ReportRun) -> b
 impl ReportRun {
     /// Whether no kind of file is in both runs.
     fn is_disjoint(&self, other: &ReportRun) -> bool {
-        let (a, b) = (self.parts(), other.parts());
+        let (a, b) = (self.file_kinds(), other.file_kinds());
         a.iter().zip(b).all(|(a, b)| !(*a && b))
             && !((self.trained.is_some() && other.tuned.is_some())
                 || (self.tuned.is_some() && other.trained.is_some()))
     }
 
-    fn parts(&self) -> [bool; 6] {
+    /// Which kinds of files the run has.
+    fn file_kinds(&self) -> [bool; 6] {
         [
             self.model.is_some(),
             self.trained.is_some(),
@@ -203,7 +204,8 @@ impl ReportRun {
         ]
     }
 
-    fn take(&mut self, other: ReportRun) {
+    /// Adds the files of another run.
+    fn absorb(&mut self, other: ReportRun) {
         self.model = self.model.take().or(other.model);
         self.trained = self.trained.take().or(other.trained);
         self.tuned = self.tuned.take().or(other.tuned);
@@ -218,25 +220,25 @@ impl ReportRun {
     /// The name on the page.
     pub fn name(&self) -> String {
         let model = self.model.as_ref().filter(|_| self.is_training());
-        let named = model.map_or(&self.path, |loaded| &loaded.path);
-        named.file_name().unwrap_or(named.as_os_str()).to_string_lossy().into_owned()
+        let path = model.map_or(&self.path, |loaded| &loaded.path);
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 }
 
 /// Whether a record belongs to a model: the same method, rows, target and parameters, including the
 /// seed.
 fn matches_model(record: &Value, model: &Model) -> bool {
-    let made = &model.provenance;
+    let provenance = &model.provenance;
     // A parameter that was left to the data is 'auto' in a tuning record and resolved in the model.
     let same = |(name, value): (&String, &String)| {
         let recorded = record["parameters"].get(name).map(value_text);
         recorded.is_none_or(|recorded| recorded == "auto" || same_value(&recorded, value))
     };
     let target = record.get("target").and_then(Value::as_str);
-    record["method"].as_str() == Some(&made.method)
-        && record["rows"].as_u64() == Some(made.rows)
+    record["method"].as_str() == Some(&provenance.method)
+        && record["rows"].as_u64() == Some(provenance.rows)
         && target.is_none_or(|target| target == model.schema.target.name)
-        && made.params.iter().all(same)
+        && provenance.params.iter().all(same)
 }
 
 /// A value of a record as text.
@@ -273,10 +275,10 @@ fn load_recorded_model(run: &mut ReportRun, warnings: &mut Vec<String>) {
     let Some(named) = record["model"].as_str().map(PathBuf::from) else { return };
     let beside = run.path.parent().zip(named.file_name()).map(|(folder, name)| folder.join(name));
     let files = [Some(named.clone()), beside].into_iter().flatten();
-    let found = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
-    let found = found.into_iter().find(|(_, model)| matches_model(record, model));
+    let mut models = files.filter_map(|path| store::load(&path).ok().map(|model| (path, model)));
+    let own_model = models.find(|(_, model)| matches_model(record, model));
 
-    match found {
+    match own_model {
         Some((path, model)) => run.model = Some(LoadedModel { path, model, evaluation: None }),
         None => warnings.push(format!(
             "{}: its model {} does not exist or belongs to another run; name the model to include its trees",
@@ -314,7 +316,7 @@ mod tests {
         swarmwood::model::from_json(text.as_bytes()).unwrap()
     }
 
-    fn of_model(seed: &str) -> ReportRun {
+    fn run_of_model(seed: &str) -> ReportRun {
         let loaded = LoadedModel {
             path: format!("{seed}.json").into(),
             model: model(seed),
@@ -323,28 +325,34 @@ mod tests {
         ReportRun { path: loaded.path.clone(), model: Some(loaded), ..ReportRun::default() }
     }
 
-    fn of_record(seed: u64) -> ReportRun {
+    fn run_of_record(seed: u64) -> ReportRun {
         let record = json!({"method": "greedy", "rows": 5, "target": "y", "parameters": {"seed": seed, "lambda": 1.0}});
         ReportRun { path: "run.json".into(), trained: Some(record), ..ReportRun::default() }
     }
 
     #[test]
     fn a_record_is_combined_with_its_model() {
-        let mut runs = vec![of_record(2), of_model("1"), of_model("2"), of_record(1), of_record(3)];
-        join(
+        let mut runs = vec![
+            run_of_record(2),
+            run_of_model("1"),
+            run_of_model("2"),
+            run_of_record(1),
+            run_of_record(3),
+        ];
+        combine(
             &mut runs,
-            |a, b| matches!((&a.trained, &b.model), (Some(record), Some(has)) if matches_model(record, &has.model)),
+            |a, b| matches!((&a.trained, &b.model), (Some(record), Some(loaded)) if matches_model(record, &loaded.model)),
         );
         assert_eq!(
             runs.iter().map(ReportRun::name).collect::<Vec<_>>(),
             ["2.json", "1.json", "run.json"]
         );
         assert!(runs[..2].iter().all(|run| run.trained.is_some() && run.model.is_some()));
-        let mut other = of_record(1).trained.unwrap();
+        let mut other = run_of_record(1).trained.unwrap();
         other["rows"] = json!(6);
         assert!(
             !matches_model(&other, &model("1"))
-                && matches_model(&of_record(1).trained.unwrap(), &model("1"))
+                && matches_model(&run_of_record(1).trained.unwrap(), &model("1"))
         );
     }
 
@@ -352,10 +360,10 @@ mod tests {
     fn a_trace_belongs_to_the_training_run_before_it() {
         let trace = |at: usize| (at, PathBuf::from("t.csv"), vec![TraceStep::default(); at + 1]);
         let steps = |run: &ReportRun| run.trace.as_ref().map(Vec::len);
-        let mut runs = vec![of_model("1"), of_model("2")];
+        let mut runs = vec![run_of_model("1"), run_of_model("2")];
         add_traces(&mut runs, vec![trace(1), trace(2)]);
         assert_eq!(runs.iter().map(steps).collect::<Vec<_>>(), [Some(2), Some(3)]);
-        let mut runs = vec![of_model("1")];
+        let mut runs = vec![run_of_model("1")];
         add_traces(&mut runs, vec![trace(0), trace(0)]);
         assert_eq!(runs.iter().map(steps).collect::<Vec<_>>(), [Some(1), Some(1)]);
         assert_eq!(runs[1].name(), "t.csv");

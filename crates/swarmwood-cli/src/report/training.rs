@@ -62,11 +62,11 @@ fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
     figures.extend(cost::gain(run));
 
     if let Some(record) = &run.trained {
-        let grown = record["search"]["trees_grown"]
+        let work = record["search"]["trees_grown"]
             .as_u64()
-            .map_or(String::new(), |grown| format::grouped_count(grown, "tree") + " grown");
+            .map_or(String::new(), |trees| format::grouped_count(trees, "tree") + " grown");
         let seconds = record["seconds"]["train"].as_f64().map(format::duration);
-        figures.extend(seconds.map(|seconds| KeyFigure::new("training", seconds, grown)));
+        figures.extend(seconds.map(|seconds| KeyFigure::new("training", seconds, work)));
     }
     figures
 }

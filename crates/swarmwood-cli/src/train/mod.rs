@@ -139,8 +139,8 @@ fn fit(
         std::mem::take(&mut trained.warnings).iter().map(ToString::to_string).collect();
     let mut notes = std::mem::take(&mut trained.notes);
     if interrupt.is_raised() {
-        let done = trained.finished_work();
-        notes.push(format!("interrupted after {done}: the model is the best one so far"));
+        let work = trained.finished_work();
+        notes.push(format!("interrupted after {work}: the model is the best one so far"));
     }
 
     console.warnings(&late_warnings);
@@ -159,8 +159,8 @@ fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>)> {
         return Ok((rows, Some(valid)));
     }
     if request.params.valid_fraction > 0.0 {
-        let (kept, held) = rows.holdout(request.params.valid_fraction, request.params.seed)?;
-        return Ok((kept, Some(held)));
+        let (train, valid) = rows.holdout(request.params.valid_fraction, request.params.seed)?;
+        return Ok((train, Some(valid)));
     }
     Ok((rows, None))
 }
@@ -169,13 +169,13 @@ fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>)> {
 fn chart_title(request: &TrainRequest, trained: &TrainResult) -> String {
     let source = source_name(&request.source);
     let name = source.rsplit(['/', '\\']).next().unwrap_or(&source);
-    let start = format!("{} on {name}", trained.params.method.name());
-    match &trained.flight {
-        Some(flight) => {
-            let (measure, best) = (flight.measure, number(flight.best));
-            format!("{start}: {measure} {best} after {}", count(flight.iterations, "iteration"))
+    let title = format!("{} on {name}", trained.params.method.name());
+    match &trained.swarm {
+        Some(swarm) => {
+            let (metric, best) = (swarm.metric, number(swarm.best));
+            format!("{title}: {metric} {best} after {}", count(swarm.iterations, "iteration"))
         }
-        None => format!("{start}: {}", count(trained.rounds, "round")),
+        None => format!("{title}: {}", count(trained.rounds, "round")),
     }
 }
 
@@ -192,7 +192,7 @@ fn data_summary(source: &Source, rows: &Rows, valid: Option<&Rows>) -> String {
     if let Some(valid) = valid {
         text.push_str(&format!(", {}", count(valid.rows, "validation row")));
     }
-    format!("{text}, target {}: {}", rows.schema.target.name, task(&rows.schema))
+    format!("{text}, target {}: {}", rows.schema.target.name, task_text(&rows.schema))
 }
 
 fn source_name(source: &Source) -> String {
@@ -204,7 +204,7 @@ fn source_name(source: &Source) -> String {
 }
 
 /// The task as text.
-fn task(schema: &Schema) -> String {
+fn task_text(schema: &Schema) -> String {
     match &schema.target.kind {
         TargetKind::Number => "regression".to_string(),
         TargetKind::Classes(classes) => match &classes[..] {

@@ -115,16 +115,16 @@ impl TrainProgress {
     }
 
     fn state(&self, event: &Event) -> String {
-        let known =
+        let labelled =
             |name: &str, value: Option<f64>| value.map(|value| format!("{name} {}", number(value)));
-        let mut parts = vec![known("train", self.train_loss), known("valid", event.valid)];
+        let mut parts = vec![labelled("train", self.train_loss), labelled("valid", event.valid)];
         if let Some(search) = &event.search {
             let best = search.best.filter(|_| search.best != self.train_loss);
-            parts.push(known(&format!("best {}", search.measure), best));
+            parts.push(labelled(&format!("best {}", search.measure), best));
             parts.push(
                 search.gain.map(|gain| format!("{:.1} % lower loss than greedy", 100.0 * gain)),
             );
-            parts.push(known("mean", search.mean));
+            parts.push(labelled("mean", search.mean));
             parts.push(self.speed(event, search));
         }
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

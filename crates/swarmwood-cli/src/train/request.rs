@@ -1,5 +1,5 @@
-//! What a training run is requested to do: flags over configuration file over defaults. All
-//! violations are reported together.
+//! The request of a training run: flags take precedence over the configuration file, which takes
+//! precedence over defaults. All violations are reported together.
 
 use std::path::{Path, PathBuf};
 
@@ -93,10 +93,10 @@ impl TrainRequest {
         let train_options = train_options(flags, &inputs, &mut gather);
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
-        if let Err(Error::Parameters(faults)) = train_options.check(&gather.so_far()) {
-            faults
+        if let Err(Error::Parameters(violations)) = train_options.check(&gather.so_far()) {
+            violations
                 .into_iter()
-                .for_each(|fault| gather.violate(fault.name(), fault.message.clone()));
+                .for_each(|violation| gather.violate(violation.name(), violation.message.clone()));
         }
 
         let params = gather.finish()?;
@@ -137,8 +137,8 @@ fn train_options(
     let resume = flags.get_flag("resume");
 
     let Some(path) = inputs.path("checkpoint", gather) else {
-        for (name, given) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
-            if given {
+        for (name, is_set) in [("checkpoint-every", every.is_some()), ("resume", resume)] {
+            if is_set {
                 gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
             }
         }

@@ -1,4 +1,4 @@
-//! What a search found, as text and as JSON: the ensemble search, particle swarms over ensembles,
+//! The result of a search, as text and as JSON: the ensemble search, particle swarms over ensembles,
 //! and searches for one tree.
 
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ pub(super) fn search_text(trained: &TrainResult) -> String {
     [
         trained.search.as_ref().map(ensemble_text),
         trained.tree.as_ref().map(tree_text),
-        trained.flight.as_ref().map(swarm_text),
+        trained.swarm.as_ref().map(swarm_text),
     ]
     .into_iter()
     .flatten()
@@ -26,7 +26,7 @@ pub(super) fn search_text(trained: &TrainResult) -> String {
 /// The object about the search of a run; null if there was none.
 pub(super) fn search_json(trained: &TrainResult) -> Value {
     let ensemble = trained.search.as_ref().map(ensemble_json);
-    let swarm = trained.flight.as_ref().map(swarm_json);
+    let swarm = trained.swarm.as_ref().map(swarm_json);
     let tree = trained.tree.as_ref().map(tree_json);
     ensemble.or(swarm).or(tree).unwrap_or(Value::Null)
 }
@@ -53,13 +53,13 @@ fn ensemble_text(report: &EnsembleSearchReport) -> String {
         (false, ..) if report.finished => {
             "no search candidate had a lower cross-validated loss".to_string()
         }
-        (false, ..) => "no search candidate is known to be better".to_string(),
+        (false, ..) => "no search candidate was found to be better".to_string(),
     };
 
     let gain = if report.finished { gain } else { format!("{gain}; selection was cut short") };
 
-    let grown = count(report.work as usize, "tree");
-    format!("selected: {} ({size}): {gain}; {grown} grown in total\n", report.chosen)
+    let trees_grown = count(report.work as usize, "tree");
+    format!("selected: {} ({size}): {gain}; {trees_grown} grown in total\n", report.chosen)
 }
 
 fn ensemble_json(report: &EnsembleSearchReport) -> Value {
@@ -73,9 +73,13 @@ fn ensemble_json(report: &EnsembleSearchReport) -> Value {
         "max_leaves": report.shape.max_leaves,
         "candidates": report.candidates.iter().map(candidate).collect::<Vec<_>>(),
         "candidates_planned": report.planned,
-        "fit": {"steps": progress.steps, "done": progress.done, "planned": progress.planned},
+        "fit_progress": {
+            "unit": progress.steps,
+            "completed": progress.done,
+            "planned": progress.planned,
+        },
         "gain_over_greedy": report.gain,
-        "noise": report.noise,
+        "unexplained_variance": report.noise,
         "calibration_factor": report.factor,
         "train_loss": {"greedy": report.greedy_loss, "selected": report.loss},
         "trees_grown": report.work,
@@ -83,51 +87,51 @@ fn ensemble_json(report: &EnsembleSearchReport) -> Value {
 }
 
 /// The best particle, and the size of the search space: tables 11 and 12 of the paper.
-fn swarm_text(flight: &SwarmReport) -> String {
-    let SwarmReport { measure, space, .. } = flight;
+fn swarm_text(swarm: &SwarmReport) -> String {
+    let SwarmReport { metric, space, .. } = swarm;
     let mut text = format!(
-        "best {measure} {} after {}, {}, {}\n",
-        number(flight.best),
-        count(flight.iterations, "iteration"),
-        count(flight.evaluations as usize, "evaluation"),
-        count(flight.repeats as usize, "cache hit"),
+        "best {metric} {} after {}, {}, {}\n",
+        number(swarm.best),
+        count(swarm.iterations, "iteration"),
+        count(swarm.evaluations as usize, "evaluation"),
+        count(swarm.cache_hits as usize, "cache hit"),
     );
 
     text.push_str(&format!(
         "search space: n = {} rules, n!/(n - r)! is {} for r = {} (all drawn rules) and {} for \
          r = {} (one level less per tree)\n",
         space.rules,
-        space.of(space.drawn),
-        space.drawn,
-        space.of(space.counted),
-        space.counted
+        space.size_text(space.all_levels),
+        space.all_levels,
+        space.size_text(space.one_level_less),
+        space.one_level_less
     ));
 
-    if space.table < space.rules {
+    if space.table_rules < space.rules {
         text.push_str(&format!(
             "the rule table has {} rules: features with more values are binned\n",
-            space.table
+            space.table_rules
         ));
     }
 
     text
 }
 
-fn swarm_json(flight: &SwarmReport) -> Value {
-    let space = &flight.space;
-    let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.of(r)});
+fn swarm_json(swarm: &SwarmReport) -> Value {
+    let space = &swarm.space;
+    let size = |r: u64| json!({"r": r, "log10": space.log10(r), "size": space.size_text(r)});
 
     json!({
-        "metric": flight.measure,
-        "best": flight.best,
-        "iterations": flight.iterations,
-        "evaluations": flight.evaluations,
-        "cache_hits": flight.repeats,
+        "metric": swarm.metric,
+        "best": swarm.best,
+        "iterations": swarm.iterations,
+        "evaluations": swarm.evaluations,
+        "cache_hits": swarm.cache_hits,
         "space": {
             "n": space.rules,
-            "table_rules": space.table,
-            "drawn": size(space.drawn),
-            "counted": size(space.counted),
+            "table_rules": space.table_rules,
+            "all_levels": size(space.all_levels),
+            "one_level_less": size(space.one_level_less),
         },
     })
 }
@@ -136,13 +140,13 @@ fn swarm_json(flight: &SwarmReport) -> Value {
 fn tree_text(tree: &TreeReport) -> String {
     let leaves = count(tree.leaves, "leaf");
     let mut text =
-        format!("{leaves}, depth {}, {} {}", tree.depth, tree.measure, number(tree.loss));
-    let greedy = tree.start.map(|start| format!(" (greedy tree: {})", number(start)));
+        format!("{leaves}, depth {}, {} {}", tree.depth, tree.criterion, number(tree.loss));
+    let greedy = tree.greedy_loss.map(|loss| format!(" (greedy tree: {})", number(loss)));
 
-    if let Some(flight) = &tree.flight {
+    if let Some(swarm) = &tree.swarm {
         text.push_str(&greedy.unwrap_or_default());
         text.push('\n');
-        text.push_str(&tree_swarm_text(flight));
+        text.push_str(&tree_swarm_text(swarm));
         return text;
     }
 
@@ -157,7 +161,7 @@ fn tree_text(tree: &TreeReport) -> String {
 
     text.push('\n');
 
-    for candidate in tree.arms.iter().take(LISTED_CANDIDATES) {
+    for candidate in tree.candidates.iter().take(LISTED_CANDIDATES) {
         let kind = candidate_kind(candidate);
         let size = match candidate.leaves {
             0 => String::new(),
@@ -187,29 +191,26 @@ fn tree_json(tree: &TreeReport) -> Value {
     json!({
         "leaves": tree.leaves,
         "depth": tree.depth,
-        "criterion": tree.measure,
+        "criterion": tree.criterion,
         "loss": tree.loss,
-        "greedy_loss": tree.start,
+        "greedy_loss": tree.greedy_loss,
         "descents": tree.descents,
         "sweeps": tree.sweeps,
         "selected_by_search": tree.searched,
-        "candidates": tree.arms.iter().map(candidate).collect::<Vec<_>>(),
-        "swarm": tree.flight.as_ref().map(tree_swarm_json),
+        "candidates": tree.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "swarm": tree.swarm.as_ref().map(tree_swarm_json),
     })
 }
 
 /// A particle swarm over one tree.
-fn tree_swarm_text(flight: &TreeSwarmReport) -> String {
-    let iterations = count(flight.iterations, "iteration");
-    let evaluations = count(flight.evaluations as usize, "evaluation");
-    let mut text = format!(
-        "best {} {} after {iterations}, {evaluations}",
-        flight.measure,
-        number(flight.best)
-    );
+fn tree_swarm_text(swarm: &TreeSwarmReport) -> String {
+    let iterations = count(swarm.iterations, "iteration");
+    let evaluations = count(swarm.evaluations as usize, "evaluation");
+    let mut text =
+        format!("best {} {} after {iterations}, {evaluations}", swarm.metric, number(swarm.best));
 
-    match flight.grid {
-        None => text.push_str(&format!(", {} choices per node\n", flight.choices)),
+    match swarm.grid {
+        None => text.push_str(&format!(", {} choices per node\n", swarm.choices)),
         Some(grid) => {
             let thresholds = count(grid.thresholds, "threshold");
             let (features, cells) = (count(grid.features, "feature"), count(grid.cells, "cell"));
@@ -223,7 +224,7 @@ fn tree_swarm_text(flight: &TreeSwarmReport) -> String {
     text
 }
 
-fn tree_swarm_json(flight: &TreeSwarmReport) -> Value {
+fn tree_swarm_json(swarm: &TreeSwarmReport) -> Value {
     let grid = |grid: &GridReport| {
         json!({
             "features": grid.features,
@@ -235,12 +236,12 @@ fn tree_swarm_json(flight: &TreeSwarmReport) -> Value {
     };
 
     json!({
-        "metric": flight.measure,
-        "best": flight.best,
-        "iterations": flight.iterations,
-        "evaluations": flight.evaluations,
-        "cache_hits": flight.repeats,
-        "choices": flight.choices,
-        "grid": flight.grid.as_ref().map(grid),
+        "metric": swarm.metric,
+        "best": swarm.best,
+        "iterations": swarm.iterations,
+        "evaluations": swarm.evaluations,
+        "cache_hits": swarm.cache_hits,
+        "choices_per_node": swarm.choices,
+        "grid": swarm.grid.as_ref().map(grid),
     })
 }

@@ -5,7 +5,7 @@ use crate::tables::{binary, column, fields, regression};
 
 const TRAIN: &str = "train t.csv --target y --trees 5 --out m.json";
 
-/// Trains on a table and expects an error with these words.
+/// Trains on a table and expects an error message with these parts.
 #[track_caller]
 fn refused(table: impl AsRef<[u8]>, parts: &[&str]) {
     let dir = Scratch::new();
@@ -78,9 +78,9 @@ fn invalid_weights_are_refused() {
 fn rows_without_target_are_dropped_with_a_warning() {
     let dir = Scratch::new();
     dir.file("t.csv", "x,y\n1,2\n2,nan\n3,4.5\n4,7\n5,\n6,9\n");
-    let done = dir.run(&format!("{TRAIN} --json")).ends(0, &["warning: ", "2 rows"]);
-    assert_eq!(done.json()["rows"], 4);
-    assert!(!done.json()["warnings"].as_array().unwrap().is_empty());
+    let output = dir.run(&format!("{TRAIN} --json")).ends(0, &["warning: ", "2 rows"]);
+    assert_eq!(output.json()["rows"], 4);
+    assert!(!output.json()["warnings"].as_array().unwrap().is_empty());
 }
 
 #[test]
@@ -99,12 +99,12 @@ fn only_constant_columns_still_give_a_model() {
     (0..50).for_each(|i| table.push_str(&format!("3,{}\n", i * i)));
     dir.file("t.csv", table);
     dir.run(TRAIN).ends(0, &["one value"]);
-    let found = column(&dir.run("predict m.json t.csv").works().out, "prediction");
+    let predictions = column(&dir.run("predict m.json t.csv").works().out, "prediction");
     let mean = (0..50).map(|i| f64::from(i * i)).sum::<f64>() / 50.0;
     assert!(
-        found.iter().all(|value| (value.parse::<f64>().unwrap() - mean).abs() < 1e-3),
+        predictions.iter().all(|value| (value.parse::<f64>().unwrap() - mean).abs() < 1e-3),
         "{}",
-        found[0]
+        predictions[0]
     );
 }
 
@@ -133,9 +133,14 @@ fn with_model() -> Scratch {
 fn a_new_category_counts_as_missing() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town\n10,20,Ash\n10,20,Elm\n10,20,\n10,20,Elm\n");
-    let done = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "Elm"]);
-    assert_eq!(done.err.matches("warning: ").count(), 1, "one warning per column: {}", done.err);
-    let lines: Vec<&str> = done.out.lines().collect();
+    let output = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "Elm"]);
+    assert_eq!(
+        output.err.matches("warning: ").count(),
+        1,
+        "one warning per column: {}",
+        output.err
+    );
+    let lines: Vec<&str> = output.out.lines().collect();
     assert_eq!((lines[2], lines[4]), (lines[3], lines[3]));
 }
 
@@ -143,8 +148,8 @@ fn a_new_category_counts_as_missing() {
 fn a_number_in_a_categorical_column_is_a_new_category() {
     let dir = with_model();
     dir.file("new.csv", "size,age,town\n10,20,7\n10,20,\n");
-    let done = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "7"]);
-    let lines: Vec<&str> = done.out.lines().collect();
+    let output = dir.run("predict m.json new.csv").ends(0, &["warning: ", "town", "7"]);
+    let lines: Vec<&str> = output.out.lines().collect();
     assert_eq!(lines[1], lines[2]);
 }
 
@@ -173,19 +178,19 @@ fn missing_columns_are_all_named() {
 fn columns_may_come_in_another_order() {
     let dir = with_model();
     let table = dir.read("t.csv");
-    let mut turned = String::new();
+    let mut reordered = String::new();
     for line in table.lines() {
         let fields = fields(line);
-        turned.push_str(&format!(
+        reordered.push_str(&format!(
             "{},\"{}\",extra,{},{}\n",
             fields[1], fields[2], fields[0], fields[3]
         ));
     }
-    dir.file("turned.csv", turned);
+    dir.file("reordered.csv", reordered);
     let plain = dir.run("predict m.json t.csv").works();
     assert!(!plain.err.contains("order"), "{}", plain.err);
-    let done = dir.run("predict m.json turned.csv").ends(0, &["warning: ", "order"]);
-    assert_eq!(done.out, plain.out);
+    let output = dir.run("predict m.json reordered.csv").ends(0, &["warning: ", "order"]);
+    assert_eq!(output.out, plain.out);
 }
 
 #[test]

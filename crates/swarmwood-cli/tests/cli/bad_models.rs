@@ -28,7 +28,7 @@ fn a_newer_version_is_named() {
     let dir = with_model();
     let model = dir.read("m.json");
     let newer = model.replacen("\"version\":1", "\"version\":999", 1);
-    assert_ne!(newer, model, "the header says which version of the format it is");
+    assert_ne!(newer, model, "the header has the version of the format");
     dir.file("newer.json", newer);
     dir.fails(
         "predict newer.json t.csv --out p.csv",

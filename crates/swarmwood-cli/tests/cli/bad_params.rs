@@ -3,7 +3,7 @@
 use swarmwood::params::{AllowedValues, ParamSpec, TABLE};
 
 use crate::scratch::Scratch;
-use crate::tables::{Chance, binary, classes, regression};
+use crate::tables::{TestRng, binary, classes, regression};
 
 fn dir() -> Scratch {
     let dir = Scratch::new();
@@ -16,7 +16,7 @@ fn all_violations_are_reported_together_before_reading() {
     let dir = dir();
     let line = "train absent.csv --target price --out m.json --trees 0 --learning-rate -0.5 --depth 40 --max-bin 256 \
                 --growth sideways --subsample 0 --quantile 1 --lambda nan --threads many --task guess --delimiter ::";
-    let done = dir.fails(
+    let output = dir.fails(
         line,
         2,
         &[
@@ -33,7 +33,7 @@ fn all_violations_are_reported_together_before_reading() {
             "error: delimiter: is '::'",
         ],
     );
-    assert_eq!(done.err.matches("error: ").count(), 11, "{}", done.err);
+    assert_eq!(output.err.matches("error: ").count(), 11, "{}", output.err);
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn configuration_files_name_file_line_and_key() {
 fn help_is_printed_on_standard_output() {
     let dir = dir();
     for command in ["", "train ", "predict ", "evaluate ", "inspect ", "rules ", "completions "] {
-        let done = dir.run(&format!("{command}--help")).works();
-        assert!(done.out.contains("Usage:") && done.err.is_empty(), "{done:#?}");
+        let output = dir.run(&format!("{command}--help")).works();
+        assert!(output.out.contains("Usage:") && output.err.is_empty(), "{output:#?}");
     }
     let help = dir.run("train --help").works().out;
     for spec in TABLE {
@@ -142,18 +142,18 @@ fn completions_include_the_parameter_table() {
     dir.run("completions tcsh").ends(2, &["tcsh"]);
 }
 
-/// A value of a parameter: an end of its range, the default, or something in between.
-fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
+/// A random value of a parameter: an end of its range or a value between them.
+fn random_value(spec: &ParamSpec, rng: &mut TestRng) -> String {
     match spec.allowed {
         AllowedValues::Choices(choices) => {
-            choices[(chance.unit() * choices.len() as f64) as usize].name.to_string()
+            choices[(rng.unit() * choices.len() as f64) as usize].name.to_string()
         }
-        AllowedValues::Switch => ["true", "false"][(chance.unit() * 2.0) as usize].to_string(),
-        AllowedValues::Matrix => ["none", "0,1;5,0"][(chance.unit() * 2.0) as usize].to_string(),
+        AllowedValues::Switch => ["true", "false"][(rng.unit() * 2.0) as usize].to_string(),
+        AllowedValues::Matrix => ["none", "0,1;5,0"][(rng.unit() * 2.0) as usize].to_string(),
         // More threads and trees than this only take time.
         AllowedValues::Whole { min, max } => {
             let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });
-            [min, min + 1, high / 2, high][(chance.unit() * 4.0) as usize].to_string()
+            [min, min + 1, high / 2, high][(rng.unit() * 4.0) as usize].to_string()
         }
         AllowedValues::Number { min, with_min, max, with_max } => {
             let low = if with_min { min } else { min + 1e-9 };
@@ -164,8 +164,8 @@ fn some_value(spec: &ParamSpec, chance: &mut Chance) -> String {
             } else {
                 max - 1e-9
             };
-            [low, high, (low + high) / 2.0, low + (high - low) * chance.unit()]
-                [(chance.unit() * 4.0) as usize]
+            [low, high, (low + high) / 2.0, low + (high - low) * rng.unit()]
+                [(rng.unit() * 4.0) as usize]
                 .to_string()
         }
     }
@@ -177,26 +177,26 @@ fn no_combination_of_parameters_panics() {
     dir.file("r.csv", regression(120, 1))
         .file("b.csv", binary(120, 2))
         .file("c.csv", classes(120, 3));
-    let mut chance = Chance::new(17);
+    let mut rng = TestRng::new(17);
     let mut trained = 0;
     for _ in 0..200 {
         let (file, target) = [("r.csv", "price"), ("b.csv", "sold"), ("c.csv", "colour")]
-            [(chance.unit() * 3.0) as usize];
+            [(rng.unit() * 3.0) as usize];
         let mut line = format!("train {file} --target {target} --quiet --trees 6 --out m.json");
         for _ in 0..4 {
-            let spec = &TABLE[(chance.unit() * TABLE.len() as f64) as usize];
-            line.push_str(&format!(" --{}={}", spec.flag(), some_value(spec, &mut chance)));
+            let spec = &TABLE[(rng.unit() * TABLE.len() as f64) as usize];
+            line.push_str(&format!(" --{}={}", spec.flag(), random_value(spec, &mut rng)));
         }
-        let done = dir.run(&line);
+        let output = dir.run(&line);
         assert!(
-            matches!(done.code, 0 | 2) && !done.err.contains("internal error"),
-            "{line}: {done:#?}"
+            matches!(output.code, 0 | 2) && !output.err.contains("internal error"),
+            "{line}: {output:#?}"
         );
-        if done.code == 0 {
+        if output.code == 0 {
             trained += 1;
             let metrics = dir.run(&format!("evaluate m.json {file} --json")).works().json();
             assert_eq!(metrics["rows"], 120, "{line}");
         }
     }
-    assert!(trained > 60, "only {trained} mixes could be trained");
+    assert!(trained > 60, "only {trained} combinations could be trained");
 }

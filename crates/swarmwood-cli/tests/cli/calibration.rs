@@ -63,10 +63,10 @@ fn regression_is_drawn_as_actual_against_predicted() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(500, 1));
     dir.run("train r.csv --target price --method greedy --trees 20 --quiet --out m.json").works();
-    let found = dir.run("evaluate m.json r.csv --plot numbers.svg --json").works().json();
+    let metrics = dir.run("evaluate m.json r.csv --plot numbers.svg --json").works().json();
     assert!(
-        found.get("ece").is_none() && found["calibration_bins"].as_array().unwrap().len() > 5,
-        "{found}"
+        metrics.get("ece").is_none() && metrics["calibration_bins"].as_array().unwrap().len() > 5,
+        "{metrics}"
     );
     let svg = dir.read("numbers.svg");
     for part in [">predicted<", ">actual<", ">residual (actual - predicted)<", "rmse ", "r2 "] {

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use crate::scratch::Scratch;
 use crate::tables::{binary, regression};
 
-/// Runs long enough to be killed in.
+/// Runs that take long enough to be killed.
 const DEFAULT: &str = "train r.csv --target price --trees 4 --max-leaves 16 --quiet --seed 3";
 const PUBLISHED: &str = "train r.csv --target price --method sgbdt-bins --population 40 --iterations 60 --mutation 0.05 \
                     --adaptive --greedy-seed --local-search --quiet --seed 3";
 
-/// Starts the run and kills it as soon as the checkpoint has changed so many times; whether it was
-/// still running then.
-fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {
+/// Starts a run and kills it after the checkpoint has changed `changes` times. Returns whether it
+/// was still running.
+fn kill_after_changes(dir: &Scratch, line: &str, changes: usize) -> bool {
     let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
         .args(line.split_whitespace())
         .current_dir(dir.path())
@@ -25,16 +25,16 @@ fn killed(dir: &Scratch, line: &str, changes: usize) -> bool {
         .unwrap();
     let checkpoint = dir.path().join("c.bin");
     let read = |path: &Path| std::fs::read(path).unwrap_or_default();
-    let (mut last, mut seen) = (read(&checkpoint), 0);
+    let (mut last, mut count) = (read(&checkpoint), 0);
     // A run that hangs must not hang the test.
-    let until = Instant::now() + Duration::from_secs(120);
-    while seen < changes && Instant::now() < until && child.try_wait().unwrap().is_none() {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while count < changes && Instant::now() < deadline && child.try_wait().unwrap().is_none() {
         let now = read(&checkpoint);
         if now != last {
-            (last, seen) = (now, seen + 1);
+            (last, count) = (now, count + 1);
         }
     }
-    // SIGKILL: nothing in the process hears of it.
+    // SIGKILL: the process cannot handle it.
     let running = child.try_wait().unwrap().is_none();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -77,14 +77,15 @@ fn learners_of_one_tree_resume_after_a_time_limit() {
     {
         let line = format!("train b.csv --target sold --method {method} --quiet --seed 5");
         dir.run(&format!("{line} --out whole.json")).works();
-        let kept = format!("{line} --checkpoint {at}.bin --checkpoint-every 1");
-        dir.run(&format!("{kept} --time-limit 0.02 --out part.json")).works();
+        let with_checkpoint = format!("{line} --checkpoint {at}.bin --checkpoint-every 1");
+        dir.run(&format!("{with_checkpoint} --time-limit 0.02 --out part.json")).works();
         for limit in [0.01, 0.05, 0.1] {
-            dir.run(&format!("{kept} --resume --time-limit {limit} --out part.json")).works();
+            dir.run(&format!("{with_checkpoint} --resume --time-limit {limit} --out part.json"))
+                .works();
         }
-        dir.run(&format!("{kept} --resume --out m.json")).works();
+        dir.run(&format!("{with_checkpoint} --resume --out m.json")).works();
         assert!(dir.read("m.json") == dir.read("whole.json"), "{method}");
-        dir.run(&format!("{kept} --resume --threads 1 --out again.json")).works();
+        dir.run(&format!("{with_checkpoint} --resume --threads 1 --out again.json")).works();
         assert!(dir.read("again.json") == dir.read("whole.json"), "{method}");
     }
 }
@@ -98,8 +99,11 @@ fn kill_repeatedly(line: &str) {
     );
     let mut kills = 0;
     for changes in [0, 1, 3, 2, 5, 1] {
-        kills +=
-            usize::from(killed(&dir, &format!("{resumed} --threads {}", 1 + kills % 2), changes));
+        kills += usize::from(kill_after_changes(
+            &dir,
+            &format!("{resumed} --threads {}", 1 + kills % 2),
+            changes,
+        ));
         assert!(
             kills == 0 || !dir.names().contains(&"m.json".to_string()) || kills < 6,
             "a model of an unfinished run"
@@ -108,20 +112,21 @@ fn kill_repeatedly(line: &str) {
     assert!(kills >= 3, "only {kills} runs could be killed");
     dir.run(&resumed).works();
     assert!(dir.read("m.json") == dir.read("whole.json"), "another model");
-    // The trace tells the whole past, the same but for the time it took.
-    let timeless = |name: &str| -> Vec<String> {
+    // The trace has all steps of the run; only the times differ.
+    let without_seconds = |name: &str| -> Vec<String> {
         dir.read(name).lines().map(|line| line.rsplit_once(',').unwrap().0.to_string()).collect()
     };
     // Pre-training and the greedy start are repeated after a resume, and so are their events.
     let repeated =
         |line: &String| line.starts_with("pre-training,") || line.starts_with("boosting,");
-    let events =
-        |name: &str| timeless(name).into_iter().filter(|line| !repeated(line)).collect::<Vec<_>>();
+    let events = |name: &str| {
+        without_seconds(name).into_iter().filter(|line| !repeated(line)).collect::<Vec<_>>()
+    };
     assert_eq!(events("t.csv"), events("whole.csv"));
-    // A finished run can be resumed as well, and ends at once with the same.
+    // A finished run can be resumed, too, and gives the same model.
     dir.run(&resumed.replace("m.json", "again.json")).works();
     assert!(dir.read("again.json") == dir.read("whole.json"));
-    // What killed writes left beside their files is gone with the next ones.
+    // Temporary files of killed writes are removed by the next write.
     assert!(dir.names().iter().all(|name| !name.starts_with('.')), "{:?}", dir.names());
 }
 
@@ -136,16 +141,16 @@ fn checkpoints_of_other_runs_and_damaged_ones_are_refused() {
     };
     dir.run(&line("--method sgbdt --checkpoint-every 2")).works();
     dir.run(&line("--method sgbdt --resume --threads 2 --time-limit 100")).works();
-    let again = "belongs to another run, with ";
+    let other_run = "belongs to another run, with ";
     dir.fails(
         &line("--method sgbdt-bins --resume"),
         2,
-        &["c.bin: ", again, "method sgbdt, not sgbdt-bins"],
+        &["c.bin: ", other_run, "method sgbdt, not sgbdt-bins"],
     );
     let parts = ["depth 5, not 3", "seed 0, not 4", "repeat the arguments"];
     dir.fails(&line("--method sgbdt --resume --depth 3 --seed 4"), 2, &parts);
     let other = line("--method sgbdt --resume").replace("b.csv", "other.csv");
-    dir.fails(&other, 2, &[again, "other rows"]);
+    dir.fails(&other, 2, &[other_run, "other rows"]);
 
     let mut bytes = std::fs::read(dir.path().join("c.bin")).unwrap();
     let middle = bytes.len() / 2;
@@ -156,10 +161,10 @@ fn checkpoints_of_other_runs_and_damaged_ones_are_refused() {
     dir.fails(&line("--method sgbdt --resume"), 2, &["c.bin: is damaged"]);
     dir.file("c.bin", "not a checkpoint");
     dir.fails(&line("--method sgbdt --resume"), 2, &["c.bin: is no checkpoint"]);
-    // Without --resume the file is begun anew.
+    // Without --resume the file is overwritten.
     dir.run(&line("--method sgbdt")).works();
     std::fs::remove_file(dir.path().join("c.bin")).unwrap();
-    let done = dir.run(&line("--method sgbdt --resume").replace("--quiet", "")).works();
-    assert!(done.err.contains("no checkpoint c.bin yet"), "{done:#?}");
+    let output = dir.run(&line("--method sgbdt --resume").replace("--quiet", "")).works();
+    assert!(output.err.contains("no checkpoint c.bin yet"), "{output:#?}");
     dir.fails(&line("--method sgbdt").replace("c.bin", "no/such/c.bin"), 1, &["no/such/c.bin"]);
 }

@@ -6,7 +6,7 @@ use crate::scratch::Scratch;
 use crate::tables::{binary, classes, column, fields, last_column, regression};
 
 fn number(text: &str) -> f64 {
-    text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
+    text.parse().unwrap_or_else(|_| panic!("'{text}' is not a number"))
 }
 
 #[test]
@@ -38,10 +38,10 @@ fn regression_from_file_to_metrics() {
     assert_eq!(metrics["rows"], 300);
     assert!(metrics["r2"].as_f64().unwrap() > 0.8, "{metrics}");
 
-    let done = dir.run("predict model.json test.csv --out predictions.csv --json").works();
-    assert_eq!(done.json()["rows"], 300);
+    let output = dir.run("predict model.json test.csv --out predictions.csv --json").works();
+    assert_eq!(output.json()["rows"], 300);
     for step in ["read", "predict", "write"] {
-        assert!(done.json()["seconds"][step].as_f64().unwrap() >= 0.0);
+        assert!(output.json()["seconds"][step].as_f64().unwrap() >= 0.0);
     }
     let predictions = column(&dir.read("predictions.csv"), "prediction");
     let truth = last_column(&dir.read("test.csv"));
@@ -66,12 +66,13 @@ fn binary_with_categories_and_missing_values() {
         "{metrics}"
     );
 
-    let done = dir.run("predict m.json test.csv").works();
-    assert_eq!(done.out.lines().next(), Some("prediction,probability_no,probability_yes"));
-    let (predicted, truth) = (column(&done.out, "prediction"), last_column(&dir.read("test.csv")));
+    let output = dir.run("predict m.json test.csv").works();
+    assert_eq!(output.out.lines().next(), Some("prediction,probability_no,probability_yes"));
+    let (predicted, truth) =
+        (column(&output.out, "prediction"), last_column(&dir.read("test.csv")));
     let right = predicted.iter().zip(&truth).filter(|(a, b)| a == b);
     assert_eq!(right.count(), (metrics["accuracy"].as_f64().unwrap() * 300.0).round() as usize);
-    for line in done.out.lines().skip(1) {
+    for line in output.out.lines().skip(1) {
         let fields = fields(line);
         assert!((number(&fields[1]) + number(&fields[2]) - 1.0).abs() < 1e-9);
         assert_eq!(fields[0] == "yes", number(&fields[2]) > 0.5);
@@ -101,15 +102,16 @@ fn several_classes_with_awkward_names() {
     let metrics = dir.run("evaluate m.json test.csv --json").works().json();
     assert!(metrics["accuracy"].as_f64().unwrap() > 0.95, "{metrics}");
 
-    let done = dir.run("predict m.json test.csv --out -").works();
-    let header = fields(done.out.lines().next().unwrap());
+    let output = dir.run("predict m.json test.csv --out -").works();
+    let header = fields(output.out.lines().next().unwrap());
     let names = ["deep \"blue\", dark", "green", "red"];
     assert_eq!(header[0], "prediction");
     assert_eq!(header[1..], names.map(|name| format!("probability_{name}")));
     let truth = last_column(&dir.read("test.csv"));
-    let right = column(&done.out, "prediction").iter().zip(&truth).filter(|(a, b)| a == b).count();
+    let right =
+        column(&output.out, "prediction").iter().zip(&truth).filter(|(a, b)| a == b).count();
     assert_eq!(right, (metrics["accuracy"].as_f64().unwrap() * 200.0).round() as usize);
-    for line in done.out.lines().skip(1) {
+    for line in output.out.lines().skip(1) {
         let probabilities: Vec<f64> = fields(line)[1..].iter().map(|text| number(text)).collect();
         assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
@@ -191,14 +193,14 @@ fn a_budget_that_ends_the_comparison_leaves_a_searched_model() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(3000, 8));
     let line = "train r.csv --target price --trees 4 --max-leaves 8 --out m.json";
-    let of =
+    let report =
         |budget: usize| dir.run(&format!("{line} --budget {budget} --quiet --json")).works().json();
-    let whole = of(0);
+    let whole = report(0);
     assert_eq!(
         (&whole["search"]["selection_finished"], &whole["search"]["selected_by_search"]),
         (&true.into(), &true.into())
     );
-    let cut = of(60);
+    let cut = report(60);
     let search = &cut["search"];
     assert_eq!(
         (&search["selection_finished"], &search["selected_by_search"]),
@@ -280,8 +282,8 @@ fn standard_input_gzip_and_other_delimiters_read_the_same() {
     let predicted = dir.run("predict m.json plain.csv").works().out;
     assert_eq!(dir.feed("predict m.json -", table.as_bytes()).works().out, predicted);
     assert_eq!(dir.run("predict m.json zipped.csv.gz").works().out, predicted);
-    let done = dir.feed("evaluate m.json - --json", table.as_bytes()).works();
-    assert_eq!(done.json()["rows"], 200);
+    let output = dir.feed("evaluate m.json - --json", table.as_bytes()).works();
+    assert_eq!(output.json()["rows"], 200);
 }
 
 #[test]
@@ -317,9 +319,9 @@ fn weights_ignored_columns_and_forced_categories() {
     let line = "train t.csv --target y --task regression --weight w --categorical code --trees 50 --min-child-weight 0";
     let report = dir.run(&format!("{line} --out m.json --json")).works().json();
     assert_eq!(report["features"], 2);
-    // The rows without weight lie 7 higher; a model that heeds the weights does not see them.
-    let found = dir.run("predict m.json t.csv").works().out;
-    for (i, value) in column(&found, "prediction").iter().enumerate() {
+    // The rows without weight lie 7 higher; a model that uses the weights ignores them.
+    let predictions = dir.run("predict m.json t.csv").works().out;
+    for (i, value) in column(&predictions, "prediction").iter().enumerate() {
         assert!((number(value) - (i % 3) as f64).abs() < 0.2, "row {i}: {value}");
     }
     let weighted = dir.run("evaluate m.json t.csv --weight w --json").works().json();
@@ -340,9 +342,9 @@ fn early_stopping_keeps_the_best_rounds() {
     assert!(report["rounds"].as_u64().unwrap() < 400, "{report}");
     assert_eq!(report["valid_rows"], 200);
     let reported = report["metrics"]["valid"]["rmse"].as_f64().unwrap();
-    let found =
+    let evaluated =
         dir.run("evaluate m.json valid.csv --json").works().json()["rmse"].as_f64().unwrap();
-    assert!((reported - found).abs() < 1e-3 * found, "{reported} {found}");
+    assert!((reported - evaluated).abs() < 1e-3 * evaluated, "{reported} {evaluated}");
 
     let report = dir.run(&format!("{common} --valid-fraction 0.25 --metric mae")).works().json();
     assert_eq!(report["rows"].as_u64().unwrap() + report["valid_rows"].as_u64().unwrap(), 300);

@@ -41,20 +41,20 @@ fn models_of_every_library_predict_evaluate_and_print() {
     ] {
         let (dir, expected) = with_sample(file);
         let out = dir.run(&format!("predict {file} rows.csv --quiet")).works().out;
-        let found = out.lines().skip(1).map(|line| line.parse::<f64>().unwrap());
+        let predictions = out.lines().skip(1).map(|line| line.parse::<f64>().unwrap());
         let expected =
             expected["predictions"].as_array().unwrap().iter().map(|row| row[0].as_f64().unwrap());
-        assert_eq!(found.clone().count(), expected.clone().count());
-        for (found, expected) in found.zip(expected) {
+        assert_eq!(predictions.clone().count(), expected.clone().count());
+        for (prediction, expected) in predictions.zip(expected) {
             assert!(
-                (found - expected).abs() <= 1e-6 * expected.abs().max(1.0),
-                "{file}: {found} {expected}"
+                (prediction - expected).abs() <= 1e-6 * expected.abs().max(1.0),
+                "{file}: {prediction} {expected}"
             );
         }
-        // The target is what the library predicts, so nothing is left to explain.
-        let measured =
+        // The target is the prediction of the library, so the error is zero.
+        let metrics =
             dir.run(&format!("evaluate {file} rows.csv --target y --json --quiet")).works().json();
-        assert!(measured["rmse"].as_f64().unwrap() < 1e-5, "{file}: {measured}");
+        assert!(metrics["rmse"].as_f64().unwrap() < 1e-5, "{file}: {metrics}");
         let printed = dir.run(&format!("inspect {file} --trees 2")).works().out;
         assert!(printed.contains(&format!("method {method}")), "{printed}");
     }

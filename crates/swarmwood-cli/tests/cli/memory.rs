@@ -1,4 +1,4 @@
-//! Peak memory of training: a bound per row, above the need and below the cost of keeping too much.
+//! Peak memory of training: a bound per row, above what is needed and below the cost of a copy.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use crate::scratch::Scratch;
 
 const ROWS: usize = 1_000_000;
 
-/// Two columns of small whole numbers and what `target` makes of them: the narrower the rows, the
-/// more weighs what is kept beside their bins.
+/// Two columns of small integers and a target computed from them: the fewer columns, the larger is
+/// the fraction of memory beside the bins.
 fn narrow(target: impl Fn(u32, u32) -> u32) -> String {
     let mut text = String::from("a,b,y\n");
     let mut state = 12_345u32;
@@ -19,8 +19,7 @@ fn narrow(target: impl Fn(u32, u32) -> u32) -> String {
     text
 }
 
-/// The peak of the process while it trains on the rows, in bytes; nothing where the system does not
-/// tell.
+/// The peak memory of training in bytes; `None` where the operating system does not report it.
 fn peak(target: impl Fn(u32, u32) -> u32, options: &str) -> Option<u64> {
     let dir = Scratch::new();
     dir.file("narrow.csv", narrow(target));
@@ -31,9 +30,9 @@ fn peak(target: impl Fn(u32, u32) -> u32, options: &str) -> Option<u64> {
 }
 
 /// A row has 3 bytes of packed cells, 2 of codes and 4 of their record, 5 of target, 4 of score, 8
-/// of derivatives and 4 of its place in the tree: 30, beside some 10 MB of program, sample and
-/// chunk. Derivatives or targets kept twice, or predictions of all rows at once, have taken more
-/// than 85 bytes a row.
+/// of derivatives and 4 of its leaf: 30 bytes, beside about 10 MB of program, sample and chunk. A
+/// second copy of derivatives or targets, or predictions of all rows at once, took more than 85
+/// bytes per row.
 #[test]
 fn a_million_classified_rows_take_little_more_than_their_bins() {
     let Some(peak) = peak(|a, b| u32::from(a > 100 + b), "--method greedy --task classification")
@@ -43,18 +42,18 @@ fn a_million_classified_rows_take_little_more_than_their_bins() {
     assert!(peak < 60 * ROWS as u64, "{peak} bytes");
 }
 
-/// Numbers as targets take 3 bytes more, and their median error wants all errors at once, when the
-/// bins are gone. Kept as carelessly as above they have taken 66 bytes a row.
+/// Numeric targets take 3 bytes more, and the median error needs all errors at once, after the bins
+/// were freed. With second copies as above it took 66 bytes per row.
 #[test]
 fn a_million_regression_rows_take_little_more_than_their_bins() {
     let Some(peak) = peak(|a, b| 3 * a + b, "--method greedy --task regression") else { return };
     assert!(peak < 56 * ROWS as u64, "{peak} bytes");
 }
 
-/// The default search copies the codes of its rows once for each of two folds, 11 bytes a row each,
-/// and keeps for the fold in hand and for the rows left out what greedy boosting keeps, and where
-/// every row stands in every tree. Folds that are all fitted at once, or a copy of the rows for
-/// each candidate, would take twice as much.
+/// The default search copies the codes of its rows once for each of two folds, 11 bytes per row
+/// each. For the current fold and its test rows it stores what greedy boosting stores, and the leaf
+/// of every row in every tree. Folds that are all fitted at once, or a copy of the rows for each
+/// candidate, would take twice as much.
 #[test]
 fn a_search_takes_a_small_multiple() {
     let Some(peak) = peak(|a, b| 3 * a + b, "--max-leaves 4 --budget 12 --task regression") else {

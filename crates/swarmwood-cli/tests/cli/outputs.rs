@@ -15,12 +15,12 @@ fn unwritable_paths_are_found_before_training() {
     let dir = with_model();
     std::fs::create_dir(dir.path().join("folder")).unwrap();
     for out in ["no/such/folder/m.json", "folder"] {
-        let done = dir.fails(
+        let output = dir.fails(
             &format!("train t.csv --target price --out {out}"),
             1,
             &[out, "cannot write"],
         );
-        assert!(!done.err.contains("round"), "{}", done.err);
+        assert!(!output.err.contains("round"), "{}", output.err);
         dir.fails(&format!("predict m.json t.csv --out {out}"), 1, &[out, "cannot write"]);
     }
 }
@@ -51,17 +51,19 @@ fn quiet_runs_print_nothing() {
 #[test]
 fn diagnostics_go_to_standard_error() {
     let dir = with_model();
-    let done = dir.run("train t.csv --target price --trees 20 --out m.json").works();
-    assert!(done.err.contains("200 rows") && done.err.contains("round 20/20"), "{done:#?}");
+    let output = dir.run("train t.csv --target price --trees 20 --out m.json").works();
+    assert!(output.err.contains("200 rows") && output.err.contains("round 20/20"), "{output:#?}");
     assert!(
-        done.out.contains("rmse") && done.out.contains("m.json") && !done.out.contains("round 2"),
-        "{done:#?}"
+        output.out.contains("rmse")
+            && output.out.contains("m.json")
+            && !output.out.contains("round 2"),
+        "{output:#?}"
     );
     let model = dir.run("train t.csv --target price --trees 20 --out -").works().out;
     assert_eq!(model, dir.read("m.json"));
-    let done = dir.run("predict m.json t.csv --json").works();
-    assert_eq!(done.out.lines().count(), 201);
-    let report = done.err.lines().last().unwrap();
+    let output = dir.run("predict m.json t.csv --json").works();
+    assert_eq!(output.out.lines().count(), 201);
+    let report = output.err.lines().last().unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(report).unwrap()["rows"], 200);
 }
 
@@ -85,20 +87,20 @@ mod linux {
         for line in ["predict m.json t.csv", "evaluate m.json t.csv --json", "inspect m.json"] {
             let full = File::options().write(true).open("/dev/full").unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
-            let done = command
+            let output = command
                 .args(line.split(' '))
                 .current_dir(dir.path())
                 .stdout(full)
                 .output()
                 .unwrap();
-            let stderr = String::from_utf8_lossy(&done.stderr);
-            assert_eq!(done.status.code(), Some(1), "{line}: {stderr}");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
             assert!(stderr.contains("standard output: cannot write"), "{line}: {stderr}");
         }
     }
 
     #[test]
-    fn nobody_needs_to_listen_to_the_talk() {
+    fn diagnostics_that_cannot_be_written_are_no_error() {
         let dir = with_model();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_swarmwood"));
@@ -110,7 +112,7 @@ mod linux {
     }
 
     #[test]
-    fn a_closed_pipe_is_no_fault() {
+    fn a_closed_pipe_is_no_error() {
         let dir = with_model();
         dir.file("long.csv", regression(50_000, 2));
         for line in [
@@ -136,7 +138,7 @@ mod linux {
     }
 
     #[test]
-    fn ctrl_c_keeps_the_rounds_that_were_done() {
+    fn ctrl_c_keeps_the_finished_rounds() {
         let dir = with_model();
         let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
             .args("train t.csv --target price --method greedy --trees 1000000 --learning-rate 0.001 --out cut.json --json".split(' '))
@@ -145,28 +147,31 @@ mod linux {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut talk = BufReader::new(child.stderr.take().unwrap());
+        let mut diagnostics = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        // The first line about a round says that training is under way.
+        // Training has started when the first line about a round is printed.
         while !line.starts_with("round") {
             line.clear();
-            assert!(talk.read_line(&mut line).unwrap() > 0, "training ended without a word");
+            assert!(
+                diagnostics.read_line(&mut line).unwrap() > 0,
+                "training ended without diagnostics"
+            );
         }
         let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         let mut rest = String::new();
-        talk.read_to_string(&mut rest).unwrap();
-        let done = child.wait_with_output().unwrap();
-        assert_eq!(done.status.code(), Some(0), "{rest}");
+        diagnostics.read_to_string(&mut rest).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{rest}");
         assert!(rest.contains("note: interrupted"), "{rest}");
-        let report: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let rounds = report["rounds"].as_u64().unwrap();
         assert!(rounds > 0 && rounds < 1_000_000);
         assert_eq!(dir.run("inspect cut.json --json").works().json()["rounds"], rounds);
     }
 
     #[test]
-    fn ctrl_c_leaves_no_half_table() {
+    fn ctrl_c_leaves_no_partial_table() {
         let dir = with_model();
         let before = dir.names();
         let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
@@ -178,7 +183,7 @@ mod linux {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(regression(100, 3).as_bytes()).unwrap();
-        // The file at the side says that predicting is under way.
+        // Prediction has started when the temporary file exists.
         while dir.names() == before {
             assert!(child.try_wait().unwrap().is_none(), "predicting ended without its input");
             std::thread::sleep(std::time::Duration::from_millis(2));
@@ -191,15 +196,15 @@ mod linux {
                 .success()
         );
         drop(input);
-        let done = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8_lossy(&done.stderr);
-        assert_eq!(done.status.code(), Some(130), "{stderr}");
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
         assert!(stderr.contains("error: interrupted"), "{stderr}");
         assert_eq!(dir.names(), before);
     }
 
     #[test]
-    fn a_time_limit_keeps_the_rounds_that_were_done() {
+    fn a_time_limit_keeps_the_finished_rounds() {
         let dir = with_model();
         let line = "train t.csv --target price --method greedy --trees 1000000 --learning-rate 0.001 --time-limit 0.2 --out cut.json";
         let report = dir.run(&format!("{line} --json")).works().json();

@@ -3,8 +3,8 @@
 use crate::scratch::Scratch;
 use crate::tables::{binary, regression};
 
-/// Every address on a page leads somewhere, no identifier is there twice, and nothing is fetched or
-/// run.
+/// Asserts that every link on a page has a target, identifiers are unique, and nothing is fetched or
+/// executed.
 #[track_caller]
 fn check(page: &str) {
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
@@ -16,12 +16,12 @@ fn check(page: &str) {
     };
     let ids = quoted(" id='");
     for id in &ids {
-        assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id} is there twice");
+        assert_eq!(ids.iter().filter(|other| *other == id).count(), 1, "{id} is not unique");
     }
     for target in
         quoted("href='#").into_iter().chain(quoted("url(#").iter().map(|id| id.replace(')', "")))
     {
-        assert!(ids.contains(&target), "{target} is nowhere");
+        assert!(ids.contains(&target), "{target} does not exist");
     }
     let labels = quoted("aria-labelledby='");
     assert!(
@@ -35,8 +35,8 @@ fn check(page: &str) {
     {
         assert!(!page.contains(forbidden), "{forbidden}");
     }
-    let pictures = page.matches("<svg class='chart'").count();
-    assert!(page.matches("<desc id='run").count() >= pictures);
+    let charts = page.matches("<svg class='chart'").count();
+    assert!(page.matches("<desc id='run").count() >= charts);
 }
 
 #[track_caller]
@@ -83,13 +83,12 @@ fn a_training_run_is_shown_from_record_trace_and_rows() {
     // The value on the page is that of `evaluate`.
     let accuracy =
         dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap();
-    let shown = format!("{accuracy:.4}");
+    let accuracy_text = format!("{accuracy:.4}");
     assert!(
-        page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))),
+        page.contains(&format!("<strong>{}</strong>", accuracy_text.trim_end_matches('0'))),
         "{accuracy}"
     );
-    // The same bytes again, with any number of threads and from the model instead of the record's
-    // word for it.
+    // The same bytes again, with any number of threads, and with the model named explicitly.
     dir.run("report run.json run.csv --data test.csv --out again.html --threads 3").works();
     assert_eq!(page, dir.read("again.html"));
     dir.run("report m.json run.csv run.json --data test.csv --quiet --out again.html").works();
@@ -219,7 +218,7 @@ fn a_tuning_run_shows_both_scores_and_importances() {
         ],
     );
     has(&page, &["0.01 to 1, log scale", ">Metrics of the model</h3>", ">Trees</h3>"]);
-    // Each by itself.
+    // Each file alone.
     dir.run("report study.jsonl --out page.html").works();
     check(&dir.read("page.html"));
     has(&dir.read("page.html"), &["the output of &#39;tune --json&#39;"]);
@@ -259,7 +258,7 @@ fn an_experiment_is_included_in_the_page() {
             "&lt;script&gt;",
         ],
     );
-    assert_eq!(page.matches("<img").count(), 2, "the picture of the text is not there twice");
+    assert_eq!(page.matches("<img").count(), 2, "the figure of the text is not repeated");
 }
 
 #[test]
@@ -298,7 +297,7 @@ fn other_files_are_refused_and_nothing_is_written() {
     dir.fails("report m.json --data r.csv --delimiter ab --out p.html", 2, &["delimiter: is 'ab'"]);
     dir.fails("report m.json --out no/such/p.html", 1, &["no/such/p.html"]);
     dir.run("report").ends(2, &["RUN"]);
-    // Rows need a model to be of use.
+    // Rows without a model are an error.
     dir.file(
         "t.trace",
         dir.read("bad.trace").replace("\nx\n", "\nboosting,1,0.5,,,,,,,,,,,,0.1\n"),

@@ -10,7 +10,7 @@ const ONE_TREE: &str = "--method greedy --trees 1 --learning-rate 1 --growth lea
 
 /// Two numbers and a category with an awkward name, three classes, one tree.
 const THREE_CLASSES: &str = r#"{"format":"swarmwood","version":1,"objective":"softmax","link":"softmax","base":[0.0,0.0,0.0],
-"provenance":{"version":"0.1.0","method":"made by hand","rows":100,"params":{}},
+"provenance":{"version":"0.1.0","method":"synthetic","rows":100,"params":{}},
 "target":{"name":"colour","classes":["it's","green","a \"b\" \\"]},
 "features":[{"name":"size"},{"name":"to\"wn","levels":["Ash","Birch","O'Dell"]},{"name":"class"}],
 "trees":[
@@ -28,9 +28,9 @@ fn three_classes() -> String {
 /// Runs the function and the expression of the rules on the rows and compares with the predictions.
 const COMPARE: &str = r#"
 import csv, sqlite3
-words = {"town", 'to"wn', "sold"}
+text_columns = {"town", 'to"wn', "sold"}
 def value(name, text):
-    return None if text == "" else text if name in words else float(text)
+    return None if text == "" else text if name in text_columns else float(text)
 rows = [{name: value(name, text) for name, text in row.items()} for row in csv.DictReader(open("new.csv"))]
 expected = [row["prediction"] for row in csv.DictReader(open("p.csv"))]
 space = {}
@@ -39,24 +39,24 @@ predict = space["predict"]
 quoted = lambda name: '"' + name.replace('"', '""') + '"'
 names = list(rows[0])
 base = sqlite3.connect(":memory:")
-base.execute("create table t (%s)" % ", ".join(quoted(n) + (" text" if n in words else " real") for n in names))
+base.execute("create table t (%s)" % ", ".join(quoted(n) + (" text" if n in text_columns else " real") for n in names))
 base.executemany("insert into t values (%s)" % ", ".join("?" * len(names)), [list(row.values()) for row in rows])
-answers = [answer for answer, in base.execute("select (%s) from t order by rowid" % open("rules.sql").read())]
-assert len(answers) == len(expected) == len(rows) > 100
-def same(answer, text):
-    return answer == text if isinstance(answer, str) else answer == float(text)
-for row, text, answer in zip(rows, expected, answers):
+values = [value for value, in base.execute("select (%s) from t order by rowid" % open("rules.sql").read())]
+assert len(values) == len(expected) == len(rows) > 100
+def same(value, text):
+    return value == text if isinstance(value, str) else value == float(text)
+for row, text, sql in zip(rows, expected, values):
     assert same(predict(row), text), ("python", row, text, predict(row))
-    assert same(answer, text), ("sql", row, text, answer)
+    assert same(sql, text), ("sql", row, text, sql)
     nan = {name: float("nan") if value is None else value for name, value in row.items()}
     assert same(predict(nan), text), ("nan", row)
     absent = {name: value for name, value in row.items() if value is not None}
     assert same(predict(absent), text), ("absent", row)
-print(len(set(expected)), "different answers on", len(rows), "rows")
+print(len(set(expected)), "different predictions on", len(rows), "rows")
 "#;
 
 #[track_caller]
-fn check_machines(dir: &Scratch) -> String {
+fn check_python_and_sql(dir: &Scratch) -> String {
     dir.run("predict m.json new.csv --out p.csv -q").works();
     dir.run("rules m.json --format python --out rules.py -q").works();
     dir.run("rules m.json --format sql --out rules.sql -q").works();
@@ -71,14 +71,14 @@ fn check_machines(dir: &Scratch) -> String {
     String::from_utf8_lossy(&python.stdout).into_owned()
 }
 
-/// Adds rows with values missing, a town nobody knows, and infinities.
-fn with_oddities(table: &str) -> String {
+/// Adds rows with missing values, an unknown town, and infinities.
+fn with_edge_cases(table: &str) -> String {
     let mut table = table.to_string();
     let width = table.lines().next().unwrap_or_default().split(',').count();
     for size in ["", "inf", "-inf", "30.25", "30.250000000000004", "50"] {
         for town in ["", "Ash", "Nowhere", "Birch"] {
             for age in ["", "0.1", "inf", "29.5", "80"] {
-                // Some tables have the age second, some the town; the answers are not used.
+                // Some tables have the age second, some the town; the targets are not used.
                 let end = ",yes".repeat(width - 3);
                 table.push_str(&format!("{size},{age},{town}{end}\n"));
             }
@@ -91,11 +91,11 @@ fn with_oddities(table: &str) -> String {
 fn python_and_sql_agree_with_the_model() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 3)).file("r.csv", regression(400, 4));
-    dir.file("new.csv", with_oddities(&binary(150, 5)));
+    dir.file("new.csv", with_edge_cases(&binary(150, 5)));
     dir.run(&format!("train b.csv --target sold {ONE_TREE} --out m.json -q")).works();
-    assert!(check_machines(&dir).starts_with("2 different"));
+    assert!(check_python_and_sql(&dir).starts_with("2 different"));
     dir.run(&format!("train r.csv --target price {ONE_TREE} --out m.json -q")).works();
-    assert!(check_machines(&dir).starts_with("9 different"));
+    assert!(check_python_and_sql(&dir).starts_with("9 different"));
     let mut rows = "class,to\"\"wn,size\n".replace("to\"\"wn", "\"to\"\"wn\"");
     for size in ["", "30.25", "30.3", "-1e9", "inf"] {
         for town in ["", "Ash", "Birch", "O'Dell", "Nowhere"] {
@@ -105,19 +105,19 @@ fn python_and_sql_agree_with_the_model() {
         }
     }
     dir.file("m.json", three_classes()).file("new.csv", rows);
-    assert!(check_machines(&dir).starts_with("3 different"));
+    assert!(check_python_and_sql(&dir).starts_with("3 different"));
 }
 
 #[test]
-fn rules_are_sentences_with_statistics() {
+fn rules_have_statistics() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes());
     let text = dir.run("rules m.json").works().out;
     let expected = "\
-# 2 rules with 4 conditions and an otherwise; the 4 leaf paths had 8 conditions
+# 2 rules with 4 conditions and a default rule; the 4 leaf paths had 8 conditions
 # the order does not matter: rules with different predictions never match the same row
 # statistics are those of the 100 training rows in the leaves
-# a category the model never saw counts as missing
+# categories that are not in the training data count as missing
 
 ";
     assert!(text.starts_with(expected), "{text}");
@@ -132,8 +132,8 @@ fn rules_are_sentences_with_statistics() {
     let json = dir.run("rules m.json --format json --data d.csv").works().json();
     assert_eq!((&json["rows"], &json["counted_on_data"]), (&4.0.into(), &true.into()));
     let rules: Vec<&serde_json::Value> =
-        json["rules"].as_array().unwrap().iter().chain([&json["otherwise"]]).collect();
-    let green = rules.iter().find(|rule| rule["then"] == "green").unwrap();
+        json["rules"].as_array().unwrap().iter().chain([&json["default_rule"]]).collect();
+    let green = rules.iter().find(|rule| rule["prediction"] == "green").unwrap();
     assert_eq!(
         (&green["support"], &green["confidence"], &green["lift"]),
         (&0.25.into(), &1.0.into(), &2.0.into())
@@ -213,8 +213,8 @@ fn invalid_arguments_are_reported() {
 fn drawings_are_files() {
     let dir = Scratch::new();
     dir.file("m.json", three_classes());
-    let done = dir.run("inspect m.json --plot t.svg --json").works();
-    assert!(done.err.contains("chart written to t.svg") && done.json()["trees"] == 3);
+    let output = dir.run("inspect m.json --plot t.svg --json").works();
+    assert!(output.err.contains("chart written to t.svg") && output.json()["trees"] == 3);
     let svg = dir.read("t.svg");
     for part in [
         "<svg ",

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-/// What the binary left.
+/// Exit code and output of the binary.
 #[derive(Debug)]
-pub struct Done {
+pub struct RunOutput {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Done {
-    /// The run must have ended with this code, with all of `parts` in its talk.
+impl RunOutput {
+    /// Asserts the exit code, and that standard error contains all of `parts`.
     #[track_caller]
     pub fn ends(self, code: i32, parts: &[&str]) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
@@ -27,7 +27,7 @@ impl Done {
         self
     }
 
-    /// Success.
+    /// Asserts success.
     #[track_caller]
     pub fn works(self) -> Self {
         self.ends(0, &[])
@@ -80,13 +80,13 @@ impl Scratch {
         names
     }
 
-    /// Runs the binary with words separated by spaces.
-    pub fn run(&self, line: &str) -> Done {
+    /// Runs the binary with arguments separated by spaces.
+    pub fn run(&self, line: &str) -> RunOutput {
         self.feed(line, b"")
     }
 
-    /// The same with something on standard input.
-    pub fn feed(&self, line: &str, input: &[u8]) -> Done {
+    /// Runs the binary with bytes on standard input.
+    pub fn feed(&self, line: &str, input: &[u8]) -> RunOutput {
         let mut child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
             .args(line.split_whitespace())
             .current_dir(&self.0)
@@ -97,27 +97,30 @@ impl Scratch {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_vec();
-        // A thread of its own, or both sides could wait for each other. A binary that needs no
-        // input may close it.
+        // Written by another thread, because both processes could wait for each other. A binary
+        // that needs no input may close it.
         let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = child.wait_with_output().unwrap();
         feeder.join().unwrap();
-        Done {
+        RunOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
 
-    /// Runs the binary and asserts that it fails with this code and these words and leaves no file
-    /// behind.
+    /// Runs the binary and asserts that it fails with this code and these parts of a message, and
+    /// leaves no file behind.
     #[track_caller]
-    pub fn fails(&self, line: &str, code: i32, parts: &[&str]) -> Done {
+    pub fn fails(&self, line: &str, code: i32, parts: &[&str]) -> RunOutput {
         let before = self.names();
-        let done = self.run(line).ends(code, parts);
+        let output = self.run(line).ends(code, parts);
         assert_eq!(self.names(), before, "files were left behind");
-        assert!(done.err.starts_with("error: ") || done.err.contains("\nerror: "), "{done:#?}");
-        done
+        assert!(
+            output.err.starts_with("error: ") || output.err.contains("\nerror: "),
+            "{output:#?}"
+        );
+        output
     }
 }
 

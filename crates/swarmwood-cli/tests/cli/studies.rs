@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::scratch::{Done, Scratch};
+use crate::scratch::{RunOutput, Scratch};
 
 const SPACE: &str = r#"
 [kind]
@@ -63,16 +63,16 @@ fn start(dir: &Scratch, more: &str) -> Child {
         .unwrap()
 }
 
-fn ended(child: Child) -> Done {
+fn ended(child: Child) -> RunOutput {
     let output = child.wait_with_output().unwrap();
-    Done {
+    RunOutput {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
 }
 
-fn tune(dir: &Scratch, more: &str) -> Done {
+fn tune(dir: &Scratch, more: &str) -> RunOutput {
     ended(start(dir, more))
 }
 
@@ -318,7 +318,7 @@ fn failed_trials_are_recorded_and_only_failures_are_an_error() {
         .ends(1, &["all 3 trials failed, the last one, trial 2: exit code 1"]);
 }
 
-fn tune_program(dir: &Scratch, command: &str, more: &str) -> Done {
+fn tune_program(dir: &Scratch, command: &str, more: &str) -> RunOutput {
     let child = Command::new(env!("CARGO_BIN_EXE_swarmwood"))
         .args(["tune", "--command", command, "--space", "space.toml"])
         .args(more.split_whitespace())
@@ -371,9 +371,9 @@ fn time_limits_timeouts_and_interrupts_leave_a_resumable_study() {
     // journal.
     std::thread::sleep(Duration::from_millis(200));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let done = ended(child);
-    assert_eq!(done.code, 130, "{done:?}");
-    assert!(done.err.contains("no trial was finished"), "{done:?}");
+    let output = ended(child);
+    assert_eq!(output.code, 130, "{output:?}");
+    assert!(output.err.contains("no trial was finished"), "{output:?}");
     assert_eq!(trials(&dir, "i.jsonl").len(), 1);
 }
 

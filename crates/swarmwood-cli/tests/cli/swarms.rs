@@ -1,10 +1,10 @@
-//! The published swarm methods, from the outside.
+//! End-to-end tests of the published swarm methods.
 
 use crate::imports::with_sample;
 use crate::scratch::Scratch;
 use crate::tables::{binary, classes, regression};
 
-/// A swarm that takes a moment.
+/// A small swarm that is fast.
 const SMALL: &str = "--population 20 --iterations 15 --quiet";
 
 #[test]
@@ -18,7 +18,7 @@ fn every_method_trains_on_every_task() {
         ("b.csv", "sold", "accuracy"),
         ("c.csv", "colour", "accuracy"),
     ];
-    for (file, target, measure) in tasks {
+    for (file, target, metric_name) in tasks {
         for method in ["sgbdt", "sgbdt-bins", "psgbdt"] {
             for growth in ["oblivious", "depth"] {
                 let line = format!(
@@ -31,18 +31,18 @@ fn every_method_trains_on_every_task() {
                     "{line}"
                 );
                 let search = &report["search"];
-                assert_eq!(search["metric"], measure, "{line}");
+                assert_eq!(search["metric"], metric_name, "{line}");
                 assert!(
-                    search["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
+                    search["iterations"].as_u64().is_some_and(|count| (1..=15).contains(&count)),
                     "{search}"
                 );
-                // The search tells what the finished model does on the training rows.
-                let (best, metric) = (&search["best"], &report["metrics"]["train"][measure]);
+                // The fitness of the search is the metric of the model on the training rows.
+                let (best, metric) = (&search["best"], &report["metrics"]["train"][metric_name]);
                 let (best, metric) = (best.as_f64().unwrap(), metric.as_f64().unwrap());
                 assert!((best - metric).abs() < 1e-4 * (1.0 + metric), "{line}: {best} {metric}");
                 let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json();
                 assert!(
-                    (stored[measure].as_f64().unwrap() - metric).abs() < 1e-4 * (1.0 + metric),
+                    (stored[metric_name].as_f64().unwrap() - metric).abs() < 1e-4 * (1.0 + metric),
                     "{line}"
                 );
                 let printed = dir.run("inspect m.json --trees 1").works().out;
@@ -56,9 +56,9 @@ fn every_method_trains_on_every_task() {
 fn defaults_are_those_of_the_paper_and_depend_on_the_method() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(60, 2));
-    let of =
+    let train =
         |line: &str| dir.run(&format!("train {line} --quiet --json --out m.json")).works().json();
-    let report = of("r.csv --target price --method sgbdt-bins --iterations 2");
+    let report = train("r.csv --target price --method sgbdt-bins --iterations 2");
     let parameters = &report["parameters"];
     for (name, value) in [("trees", 6), ("depth", 5), ("max_bin", 100), ("population", 200)] {
         assert_eq!(parameters[name], value, "{name}");
@@ -71,9 +71,9 @@ fn defaults_are_those_of_the_paper_and_depend_on_the_method() {
         (parameters["alpha"].as_f64(), parameters["learning_rate"].as_f64()),
         (Some(0.45), Some(1.0))
     );
-    assert_eq!(report["search"]["space"]["drawn"]["r"], 30);
-    assert_eq!(report["search"]["space"]["counted"]["r"], 24);
-    let parameters = &of("b.csv --target sold --method psgbdt --iterations 1")["parameters"];
+    assert_eq!(report["search"]["space"]["all_levels"]["r"], 30);
+    assert_eq!(report["search"]["space"]["one_level_less"]["r"], 24);
+    let parameters = &train("b.csv --target sold --method psgbdt --iterations 1")["parameters"];
     assert_eq!(
         (&parameters["population"], &parameters["fitness"]),
         (&50.into(), &"accuracy".into())
@@ -83,11 +83,11 @@ fn defaults_are_those_of_the_paper_and_depend_on_the_method() {
         (&false.into(), &false.into())
     );
     assert_eq!(
-        of("r.csv --target price --method greedy --trees 3")["parameters"]["population"],
+        train("r.csv --target price --method greedy --trees 3")["parameters"]["population"],
         "auto",
         "greedy has no swarm"
     );
-    // The model tells the values that were used.
+    // The model has the values that were used.
     dir.run("train b.csv --target sold --method sgbdt --iterations 1 --quiet --out s.json").works();
     let model = dir.read("s.json");
     assert!(
@@ -113,7 +113,7 @@ fn the_space_counts_values_bins_or_splits() {
         "{distinct}"
     );
     let log10: f64 = (273..=302u32).map(|factor| f64::from(factor).log10()).sum();
-    assert!((distinct["drawn"]["log10"].as_f64().unwrap() - log10).abs() < 1e-9, "{distinct}");
+    assert!((distinct["all_levels"]["log10"].as_f64().unwrap() - log10).abs() < 1e-9, "{distinct}");
     assert_eq!(space("sgbdt-bins")["n"], 99 + 1);
     assert!(space("psgbdt")["n"].as_u64().is_some_and(|n| (1..=6 * 31).contains(&n)));
     let text = dir.run("train d.csv --target y --method sgbdt --iterations 2 --out m.json").works();
@@ -216,7 +216,6 @@ fn rules_come_from_the_models_of_every_library() {
         let report = dir.run(&format!("{line} --pretrained {file} --json")).works().json();
         let n = report["search"]["space"]["n"].as_u64().unwrap();
         assert!(n > 1, "{file}: {report}");
-        // The model's rules are the library's: every threshold of ours is one of theirs.
         let model = dir.read("m.json");
         assert!(model.contains(file), "the record names the file: {model}");
     }
@@ -236,32 +235,37 @@ fn thresholds_of_a_model_are_used_exactly() {
     let thresholds = |name: &str| -> std::collections::BTreeSet<String> {
         let text = dir.read(name);
         let model: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let mut found = std::collections::BTreeSet::new();
-        collect(&model["trees"], &mut found);
-        collect(&model["body"], &mut found);
-        collect(&model["members"], &mut found);
-        found
+        let mut thresholds = std::collections::BTreeSet::new();
+        collect_thresholds(&model["trees"], &mut thresholds);
+        collect_thresholds(&model["body"], &mut thresholds);
+        collect_thresholds(&model["members"], &mut thresholds);
+        thresholds
     };
     let (first, second) = (thresholds("first.json"), thresholds("second.json"));
     assert!(!second.is_empty() && second.is_subset(&first), "{second:?} are not among {first:?}");
 }
 
 /// The thresholds in a part of a model file.
-fn collect(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+fn collect_thresholds(
+    value: &serde_json::Value,
+    thresholds: &mut std::collections::BTreeSet<String>,
+) {
     match value {
         serde_json::Value::Object(fields) => {
             for (name, field) in fields {
                 if name.starts_with("threshold") {
                     let one = std::slice::from_ref(field);
                     let numbers = field.as_array().map_or(one, Vec::as_slice);
-                    found.extend(
+                    thresholds.extend(
                         numbers.iter().filter(|number| !number.is_null()).map(ToString::to_string),
                     );
                 }
-                collect(field, found);
+                collect_thresholds(field, thresholds);
             }
         }
-        serde_json::Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        serde_json::Value::Array(items) => {
+            items.iter().for_each(|item| collect_thresholds(item, thresholds))
+        }
         _ => {}
     }
 }
@@ -276,12 +280,12 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
     let stumps = "--method greedy --trees 2 --depth 1 --lambda 0 --min-child-weight 0 --quiet";
     dir.run(&format!("train other.csv --target y --task regression {stumps} --out other.json"))
         .works();
-    let done = dir.fails(
+    let output = dir.fails(
         &format!("{line} --pretrained other.json"),
         2,
         &["other.json: asks for the feature '"],
     );
-    assert!(done.err.contains("matched by name"), "{done:#?}");
+    assert!(output.err.contains("matched by name"), "{output:#?}");
     // The same names in other units.
     let far: String = (0..60).map(|row| format!("{},{}\n", 1_000_000 + row, row % 9)).collect();
     dir.file("far.csv", format!("size,price\n{far}"));
@@ -303,7 +307,7 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
 fn all_errors_are_reported_together() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(50, 1));
-    let done = dir.fails(
+    let output = dir.fails(
         "train r.csv --target price --method sgbdt --population 0 --alpha 2 --beta=-1 --mutation 1.5 --depth 9 \
          --growth leaf --iterations 0 --fitness beauty --resume --checkpoint-every 3",
         2,
@@ -320,7 +324,7 @@ fn all_errors_are_reported_together() {
             "checkpoint-every: needs --checkpoint FILE",
         ],
     );
-    assert_eq!(done.err.matches("error: ").count(), 10, "{done:#?}");
+    assert_eq!(output.err.matches("error: ").count(), 10, "{output:#?}");
     let line = "train r.csv --target price --method sgbdt --fitness accuracy --quiet";
     dir.fails(line, 2, &["fitness: the fitness accuracy needs classes"]);
     dir.file("same.csv", "a,y\n1,2\n1,3\n1,5\n1,7\n1,9\n");
@@ -353,10 +357,11 @@ fn trace_and_plot_have_every_iteration() {
     dir.file("b.csv", binary(400, 2));
     let line =
         "train b.csv --target sold --method psgbdt --population 20 --iterations 12 --mutation 0.1";
-    let done = dir.run(&format!("{line} --trace t.csv --plot p.svg --out m.json")).works();
+    let output = dir.run(&format!("{line} --trace t.csv --plot p.svg --out m.json")).works();
     assert!(
-        done.err.contains("iteration 12/12: best accuracy ") && done.err.contains(" evaluations, "),
-        "{done:#?}"
+        output.err.contains("iteration 12/12: best accuracy ")
+            && output.err.contains(" evaluations, "),
+        "{output:#?}"
     );
     let trace = dir.read("t.csv");
     let mut lines = trace.lines();
@@ -382,8 +387,8 @@ fn trace_and_plot_have_every_iteration() {
             "{trace}"
         );
         assert_eq!((number(line, "alpha"), number(line, "beta")), (0.45, 0.45));
-        let known = number(line, "evaluations") + number(line, "cache_hits");
-        assert!(known >= number(swarm[0], "evaluations"), "{trace}");
+        let total = number(line, "evaluations") + number(line, "cache_hits");
+        assert!(total >= number(swarm[0], "evaluations"), "{trace}");
     }
     let svg = dir.read("p.svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{svg}");
@@ -391,7 +396,7 @@ fn trace_and_plot_have_every_iteration() {
         svg.contains("psgbdt on b.csv: accuracy ") && svg.contains(" after 12 iterations<"),
         "{svg}"
     );
-    // Boosting has a trace and a picture too.
+    // Boosting has a trace and a chart, too.
     dir.run("train b.csv --target sold --method greedy --trees 30 --trace g.csv --plot g.svg --quiet --out m.json")
         .works();
     assert_eq!(dir.read("g.csv").lines().filter(|line| line.starts_with("boosting,")).count(), 30);

@@ -1,11 +1,11 @@
 //! Small tables with a known relation.
 
-/// A stream of numbers that look random and are the same everywhere.
-pub struct Chance(u64);
+/// Pseudo-random numbers that are the same on every machine.
+pub struct TestRng(u64);
 
-impl Chance {
+impl TestRng {
     pub fn new(seed: u64) -> Self {
-        Chance(seed)
+        TestRng(seed)
     }
 
     /// In [0, 1).
@@ -18,12 +18,12 @@ impl Chance {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    pub fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[(self.unit() * of.len() as f64) as usize]
+    pub fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[(self.unit() * choices.len() as f64) as usize]
     }
 }
 
-/// One row of the planted world: two numbers, a category, and whether the size is missing.
+/// One row of the synthetic data: two numbers, a category, and whether the size is missing.
 struct Row {
     size: f64,
     age: f64,
@@ -33,14 +33,14 @@ struct Row {
 }
 
 fn rows(count: usize, seed: u64) -> Vec<Row> {
-    let mut chance = Chance::new(seed);
+    let mut rng = TestRng::new(seed);
     (0..count)
         .map(|_| Row {
-            size: (chance.unit() * 1000.0).round() / 10.0,
-            age: (chance.unit() * 80.0).floor(),
-            town: chance.pick(&["Ash", "Birch", "Cedar, East", "Dell"]),
-            size_known: chance.unit() > 0.1,
-            noise: chance.unit() - 0.5,
+            size: (rng.unit() * 1000.0).round() / 10.0,
+            age: (rng.unit() * 80.0).floor(),
+            town: rng.pick(&["Ash", "Birch", "Cedar, East", "Dell"]),
+            size_known: rng.unit() > 0.1,
+            noise: rng.unit() - 0.5,
         })
         .collect()
 }
@@ -67,8 +67,8 @@ pub fn regression(count: usize, seed: u64) -> String {
 pub fn binary(count: usize, seed: u64) -> String {
     let mut text = "size,age,town,sold\n".to_string();
     for row in rows(count, seed) {
-        let here = matches!(row.town, "Ash" | "Dell");
-        let sold = if here { row.size < 50.0 } else { row.age < 30.0 };
+        let by_size = matches!(row.town, "Ash" | "Dell");
+        let sold = if by_size { row.size < 50.0 } else { row.age < 30.0 };
         text.push_str(&format!("{},{}\n", features(&row), if sold { "yes" } else { "no" }));
     }
     text
@@ -115,9 +115,9 @@ pub fn last_column(text: &str) -> Vec<String> {
 pub fn column(text: &str, name: &str) -> Vec<String> {
     let mut lines = text.lines();
     let header = fields(lines.next().unwrap());
-    let place = header
+    let index = header
         .iter()
         .position(|field| field == name)
         .unwrap_or_else(|| panic!("no {name} in {header:?}"));
-    lines.map(|line| fields(line).swap_remove(place)).collect()
+    lines.map(|line| fields(line).swap_remove(index)).collect()
 }

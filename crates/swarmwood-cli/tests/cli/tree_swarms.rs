@@ -1,13 +1,12 @@
-//! One tree by a particle swarm, from the outside.
+//! End-to-end tests of particle swarms over one tree.
 
 use crate::scratch::Scratch;
-use crate::tables::{Chance, binary, classes, column, regression};
+use crate::tables::{TestRng, binary, classes, column, regression};
 
-/// A swarm that takes a moment.
+/// A small swarm that is fast.
 const SMALL: &str = "--population 20 --iterations 15 --quiet";
 
-/// What each method needs to be content with the tables: a grid has no categories and few
-/// thresholds.
+/// The methods with flags that suit the tables: a grid has no categories and few thresholds.
 const METHODS: [(&str, &str); 3] = [
     ("apso-tree", "--ignore town --max-leaves 6"),
     ("tso-tree", "--depth 2"),
@@ -36,14 +35,17 @@ fn every_method_trains_on_any_number_of_classes() {
                 "{line}"
             );
             assert!(
-                swarm["iterations"].as_u64().is_some_and(|done| (1..=15).contains(&done)),
+                swarm["iterations"].as_u64().is_some_and(|count| (1..=15).contains(&count)),
                 "{search}"
             );
-            // The fitness of the search is what the stored model does on the training rows.
+            // The fitness of the search is the accuracy of the stored model on the training rows.
             let best = swarm["best"].as_f64().unwrap();
             let stored = dir.run(&format!("evaluate m.json {file} --json")).works().json();
-            for found in [&report["metrics"]["train"]["accuracy"], &stored["accuracy"]] {
-                assert!((found.as_f64().unwrap() - best).abs() < 1e-9, "{line}: {best} {found}");
+            for accuracy in [&report["metrics"]["train"]["accuracy"], &stored["accuracy"]] {
+                assert!(
+                    (accuracy.as_f64().unwrap() - best).abs() < 1e-9,
+                    "{line}: {best} {accuracy}"
+                );
             }
             assert!((search["loss"].as_f64().unwrap() - (1.0 - best)).abs() < 1e-9, "{search}");
             let grid = &swarm["grid"];
@@ -58,12 +60,12 @@ fn every_method_trains_on_any_number_of_classes() {
 fn defaults_are_those_of_the_paper() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(60, 2));
-    let of = |line: &str| {
+    let train = |line: &str| {
         dir.run(&format!("train b.csv --target sold {line} --quiet --json --out m.json"))
             .works()
             .json()
     };
-    let report = of("--method apso-tree --ignore town --time-limit 0.000001");
+    let report = train("--method apso-tree --ignore town --time-limit 0.000001");
     let parameters = &report["parameters"];
     for (name, value) in [
         ("population", 100),
@@ -80,7 +82,7 @@ fn defaults_are_those_of_the_paper() {
     );
     let note = report["notes"][0].as_str().unwrap_or_default();
     assert!(note.ends_with("ended training after 0 iterations"), "{report}");
-    let report = of("--method split-tree --iterations 1");
+    let report = train("--method split-tree --iterations 1");
     assert_eq!(
         (&report["parameters"]["population"], &report["parameters"]["alpha"]),
         (&50.into(), &0.45.into())
@@ -106,12 +108,12 @@ fn threads_change_no_byte() {
     }
 }
 
-/// Two numbers; the class is inside or outside of a ring of squares, so that thresholds interact.
+/// Two numbers; the class is whether they are inside a rectangle, so that thresholds interact.
 fn squares(rows: usize, seed: u64) -> String {
-    let mut chance = Chance::new(seed);
+    let mut rng = TestRng::new(seed);
     let mut text = "x,y,class\n".to_string();
     for _ in 0..rows {
-        let (x, y) = (chance.unit(), chance.unit());
+        let (x, y) = (rng.unit(), rng.unit());
         let inside = (0.3..0.7).contains(&x) && (0.2..0.6).contains(&y);
         text.push_str(&format!("{x:.4},{y:.4},{}\n", if inside { "in" } else { "out" }));
     }
@@ -132,7 +134,7 @@ fn a_grid_is_found_and_reported() {
         text.out.contains("greedy tree:") && text.out.contains("after 30 iterations"),
         "{text:#?}"
     );
-    // The ring needs no more rules than its four sides.
+    // The rectangle needs no more rules than its four sides.
     let report = dir.run(
         "train s.csv --target class --method apso-tree --population 30 --iterations 30 --json --quiet --out m.json",
     );
@@ -143,7 +145,7 @@ fn a_grid_is_found_and_reported() {
 #[test]
 fn empty_cells_have_the_nearest_or_a_random_class() {
     let dir = Scratch::new();
-    // Rows in three corners: no row says what the fourth is. The second corner has most rows.
+    // Rows in three corners; the fourth has none. The second corner has most rows.
     let mut csv = "x,y,class\n".to_string();
     for (x, y, class, rows) in [(0, 0, "a", 20), (8, 0, "b", 30), (0, 8, "c", 25)] {
         (0..rows).for_each(|row| {
@@ -161,16 +163,16 @@ fn empty_cells_have_the_nearest_or_a_random_class() {
         column(&dir.read("p.csv"), "prediction")
     };
     assert_eq!(predicted(""), ["a", "b", "c", "b"]);
-    let mut drawn: Vec<String> = (0..12)
+    let mut random_classes: Vec<String> = (0..12)
         .map(|seed| {
             let mut classes = predicted(&format!("--empty-cells random --seed {seed}"));
             assert_eq!(classes[..3], ["a", "b", "c"]);
             classes.swap_remove(3)
         })
         .collect();
-    drawn.sort();
-    drawn.dedup();
-    assert_eq!(drawn, ["a", "b", "c"], "any class may come");
+    random_classes.sort();
+    random_classes.dedup();
+    assert_eq!(random_classes, ["a", "b", "c"], "any class is possible");
 }
 
 #[test]
@@ -204,12 +206,12 @@ fn impossible_requests_are_refused_with_a_remedy() {
     dir.fails("train b.csv --target sold --method sgbdt --fitness recall --out m.json", 2, &parts);
     let parts = ["depth: is 9, must be from 1 to 8 with method tso-tree"];
     dir.fails("train b.csv --target sold --method tso-tree --depth 9 --out m.json", 2, &parts);
-    let done = dir.run("train b.csv --target sold --method cart --pretrained b.csv --out m.json");
-    done.ends(2, &["pretrained: is for methods psgbdt and split-tree"]);
+    let output = dir.run("train b.csv --target sold --method cart --pretrained b.csv --out m.json");
+    output.ends(2, &["pretrained: is for methods psgbdt and split-tree"]);
 }
 
 #[test]
-fn a_tree_is_made_of_the_splits_of_a_model() {
+fn a_tree_uses_only_the_splits_of_a_pretrained_model() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(400, 8));
     dir.run("train b.csv --target sold --method greedy --trees 5 --depth 2 --quiet --out g.json")
@@ -218,18 +220,18 @@ fn a_tree_is_made_of_the_splits_of_a_model() {
         "train b.csv --target sold --method split-tree --depth 2 --pretrained g.json {SMALL} --json --out m.json"
     );
     let report = dir.run(&line).works().json();
-    let choices = report["search"]["swarm"]["choices"].as_u64().unwrap();
+    let choices = report["search"]["swarm"]["choices_per_node"].as_u64().unwrap();
     assert!((1..=15).contains(&choices), "{report}");
     // Every threshold of the tree is one of the model's.
     let thresholds = |file: &str| -> Vec<String> {
         let text = dir.run(&format!("inspect {file} --trees 9")).works().out;
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.windows(2).filter(|pair| pair[0] == ">").map(|pair| pair[1].to_string()).collect()
+        let tokens: Vec<&str> = text.split_whitespace().collect();
+        tokens.windows(2).filter(|pair| pair[0] == ">").map(|pair| pair[1].to_string()).collect()
     };
-    let (own, theirs) = (thresholds("m.json"), thresholds("g.json"));
+    let (tree, model) = (thresholds("m.json"), thresholds("g.json"));
     assert!(
-        !own.is_empty() && own.iter().all(|threshold| theirs.contains(threshold)),
-        "{own:?} {theirs:?}"
+        !tree.is_empty() && tree.iter().all(|threshold| model.contains(threshold)),
+        "{tree:?} {model:?}"
     );
 }
 
@@ -237,15 +239,15 @@ fn a_tree_is_made_of_the_splits_of_a_model() {
 fn recall_considers_the_rare_class() {
     let dir = Scratch::new();
     // One row in ten is positive, and only a third of the rows above 0.8 are.
-    let mut chance = Chance::new(11);
+    let mut rng = TestRng::new(11);
     let mut csv = "x,y,ill\n".to_string();
     for _ in 0..600 {
-        let (x, y) = (chance.unit(), chance.unit());
-        let ill = x > 0.8 && chance.unit() < 0.4;
+        let (x, y) = (rng.unit(), rng.unit());
+        let ill = x > 0.8 && rng.unit() < 0.4;
         csv.push_str(&format!("{x:.4},{y:.4},{}\n", if ill { "yes" } else { "no" }));
     }
     dir.file("i.csv", csv);
-    let recall = |fitness: &str| {
+    let predicted_positives = |fitness: &str| {
         let line = format!(
             "train i.csv --target ill --method tso-tree --depth 1 --population 30 --iterations 40 --fitness {fitness} --quiet --json --out m.json"
         );
@@ -255,7 +257,7 @@ fn recall_considers_the_rare_class() {
             column(&dir.read("p.csv"), "prediction").iter().filter(|class| *class == "yes").count();
         (swarm["metric"].as_str().unwrap().to_string(), ill)
     };
-    assert_eq!(recall("accuracy"), ("accuracy".to_string(), 0));
-    let (measure, found) = recall("recall");
-    assert!(measure == "recall" && (90..160).contains(&found), "{found}");
+    assert_eq!(predicted_positives("accuracy"), ("accuracy".to_string(), 0));
+    let (metric, positives) = predicted_positives("recall");
+    assert!(metric == "recall" && (90..160).contains(&positives), "{positives}");
 }

@@ -1,16 +1,16 @@
-//! Single trees, from the outside.
+//! End-to-end tests of single trees.
 
 use crate::scratch::Scratch;
-use crate::tables::{Chance, binary, classes, regression};
+use crate::tables::{TestRng, binary, classes, regression};
 
-/// Two numbers whose sides must agree, with some noise: no first split helps by itself.
-fn board(rows: usize, seed: u64) -> String {
-    let mut chance = Chance::new(seed);
-    let mut csv = String::from("x,y,noise,answer\n");
+/// A noisy exclusive or of two numbers: no single split reduces the error.
+fn noisy_xor(rows: usize, seed: u64) -> String {
+    let mut rng = TestRng::new(seed);
+    let mut csv = String::from("x,y,noise,label\n");
     for _ in 0..rows {
-        let (x, y, noise) = (chance.unit(), chance.unit(), chance.unit());
-        let answer = ((x > 0.5) == (y > 0.5)) != (chance.unit() < 0.02);
-        csv.push_str(&format!("{x:.4},{y:.4},{noise:.4},{}\n", if answer { "yes" } else { "no" }));
+        let (x, y, noise) = (rng.unit(), rng.unit(), rng.unit());
+        let label = ((x > 0.5) == (y > 0.5)) != (rng.unit() < 0.02);
+        csv.push_str(&format!("{x:.4},{y:.4},{noise:.4},{}\n", if label { "yes" } else { "no" }));
     }
     csv
 }
@@ -48,10 +48,10 @@ fn both_methods_train_on_every_task_and_keep_their_limits() {
 #[test]
 fn the_search_finds_what_greedy_growth_misses() {
     let dir = Scratch::new();
-    dir.file("train.csv", board(600, 1)).file("test.csv", board(600, 2));
+    dir.file("train.csv", noisy_xor(600, 1)).file("test.csv", noisy_xor(600, 2));
     let accuracy = |method: &str| {
         let line = format!(
-            "train train.csv --target answer --method {method} --max-leaves 4 --quiet --json --out m.json"
+            "train train.csv --target label --method {method} --max-leaves 4 --quiet --json --out m.json"
         );
         let report = dir.run(&line).works().json();
         (
@@ -66,8 +66,7 @@ fn the_search_finds_what_greedy_growth_misses() {
     assert_eq!((&search["selected_by_search"], &search["leaves"]), (&true.into(), &4.into()));
     assert!(search["loss"].as_f64() < search["greedy_loss"].as_f64());
     assert!(search["candidates"].as_array().is_some_and(|all| all.len() == 2), "{search}");
-    let output =
-        dir.run("train train.csv --target answer --method swarm-tree --out m.json").works();
+    let output = dir.run("train train.csv --target label --method swarm-tree --out m.json").works();
     assert!(
         output.out.contains("4 leaves") && output.out.contains("(greedy tree: "),
         "{}",
@@ -91,20 +90,23 @@ fn threads_and_runs_give_the_same_bytes() {
 }
 
 #[test]
-fn costs_and_balance_move_decisions() {
+fn costs_and_class_balance_change_predictions() {
     let dir = Scratch::new();
-    dir.file("b.csv", board(400, 3));
-    let recall = |flags: &str| {
+    dir.file("b.csv", noisy_xor(400, 3));
+    let predicted_positives = |flags: &str| {
         let line = format!(
-            "train b.csv --target answer --positive yes --ignore x --method swarm-tree --max-leaves 3 --out m.json --quiet {flags}"
+            "train b.csv --target label --positive yes --ignore x --method swarm-tree --max-leaves 3 --out m.json --quiet {flags}"
         );
         dir.run(&line).works();
         let predicted = dir.run("predict m.json b.csv").works().out;
         predicted.lines().skip(1).filter(|line| line.starts_with("yes")).count()
     };
-    let (plain, dear) = (recall("--guard=false"), recall("--guard=false --costs 0,1;20,0"));
-    assert!(dear > plain, "{dear} {plain}");
-    recall("--balanced");
+    let (plain, costly) = (
+        predicted_positives("--guard=false"),
+        predicted_positives("--guard=false --costs 0,1;20,0"),
+    );
+    assert!(costly > plain, "{costly} {plain}");
+    predicted_positives("--balanced");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         train_metrics,
         valid_metrics,
         search: Some(found.report),
-        flight: None,
+        swarm: None,
         tree: None,
         warnings,
         notes: note.into_iter().collect(),

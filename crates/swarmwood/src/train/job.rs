@@ -104,7 +104,7 @@ impl Job<'_> {
             train_metrics,
             valid_metrics,
             search: None,
-            flight: None,
+            swarm: None,
             tree: None,
             warnings: Vec::new(),
             notes: Vec::new(),

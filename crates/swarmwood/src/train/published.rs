@@ -106,7 +106,7 @@ fn train(
     };
     let (found, events) = fly(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let (flight, notes) = report(job, space, &found, &events);
+    let (swarm, notes) = report(job, space, &found, &events);
 
     let mut model = job.model(found.ensemble.base, Body::Trees(found.ensemble.members));
     name_pretrained(&mut model, job);
@@ -131,7 +131,7 @@ fn train(
         train_metrics,
         valid_metrics,
         search: None,
-        flight: Some(flight),
+        swarm: Some(swarm),
         tree: None,
         warnings,
         notes,
@@ -145,23 +145,23 @@ fn report(
     found: &SwarmFit,
     events: &EventLog,
 ) -> (SwarmReport, Vec<String>) {
-    let measure = fitness(job).name();
-    let (mut evaluations, repeats) = events.costs();
+    let metric = fitness(job).name();
+    let (mut evaluations, cache_hits) = events.costs();
     let mut notes = Vec::new();
     if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
         evaluations += more;
         let after = found.fitness;
         notes.push(format!(
-            "local search replaced {replaced} rules: {measure} {before:.6} became {after:.6}"
+            "local search replaced {replaced} rules: {metric} {before:.6} became {after:.6}"
         ));
     }
     let report = SwarmReport {
         space,
-        measure,
+        metric,
         best: found.fitness,
         iterations: events.steps(),
         evaluations,
-        repeats,
+        cache_hits,
     };
     (report, notes)
 }
@@ -294,7 +294,7 @@ fn swarm_config(params: &Params, rules: RuleSource) -> SwarmConfig {
     }
 }
 
-/// The paper's `r`, as particles are drawn and as table 12 counts: one level less.
+/// The size of the search space, with both values of the paper's `r`.
 fn search_space(job: &Job<'_>, source: RuleSource, table: &RuleTable) -> Result<SearchSpace> {
     let rounds = (job.params.trees * job.objective.outputs()) as u64;
     let rules = |depth: usize| rounds * form(job).rules(depth) as u64;
@@ -305,8 +305,8 @@ fn search_space(job: &Job<'_>, source: RuleSource, table: &RuleTable) -> Result<
         } else {
             table_rules
         },
-        table: table_rules,
-        drawn: rules(job.params.depth),
-        counted: rules(job.params.depth - 1),
+        table_rules,
+        all_levels: rules(job.params.depth),
+        one_level_less: rules(job.params.depth - 1),
     })
 }

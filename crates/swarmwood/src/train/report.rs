@@ -1,4 +1,4 @@
-//! What a training ends with: the model, its metrics, and how it was found.
+//! The result of a training run: the model, its metrics, and the report of its search.
 
 use swarmwood_learn::ensemble::EnsembleSearchReport;
 use swarmwood_learn::tree_search::TreeCandidateScore;
@@ -8,7 +8,7 @@ use super::SearchSpace;
 use crate::message::Message;
 use crate::params::Params;
 
-/// A trained model and what there is to say about the run.
+/// A trained model and the report of its run.
 #[derive(Debug)]
 pub struct TrainResult {
     /// The model.
@@ -25,24 +25,24 @@ pub struct TrainResult {
     pub train_metrics: Vec<(&'static str, f64)>,
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
-    /// What a search chose, and why.
+    /// The report of the ensemble search.
     pub search: Option<EnsembleSearchReport>,
-    /// How a published swarm flew.
-    pub flight: Option<SwarmReport>,
-    /// How a single tree was found.
+    /// The report of a published particle swarm over ensembles.
+    pub swarm: Option<SwarmReport>,
+    /// The report of a method that makes one tree.
     pub tree: Option<TreeReport>,
-    /// What may be wrong and the user should look into (constant columns, ...).
+    /// Likely mistakes that the user should look into (constant columns, ...).
     pub warnings: Vec<Message>,
-    /// How the run went, with nothing wrong (early stop, time limit, ...).
+    /// Remarks on the course of the run (early stopping, time limit, ...).
     pub notes: Vec<String>,
 }
 
 impl TrainResult {
-    /// What was finished, for people: `12 of 100 rounds`.
+    /// The amount of finished work as text: `12 rounds`.
     pub fn finished_work(&self) -> String {
-        let tree_flight = self.tree.as_ref().and_then(|tree| tree.flight.as_ref());
-        let iterations = self.flight.as_ref().map(|flight| flight.iterations);
-        let (count, unit) = match iterations.or(tree_flight.map(|flight| flight.iterations)) {
+        let tree_swarm = self.tree.as_ref().and_then(|tree| tree.swarm.as_ref());
+        let iterations = self.swarm.as_ref().map(|swarm| swarm.iterations);
+        let (count, unit) = match iterations.or(tree_swarm.map(|swarm| swarm.iterations)) {
             Some(iterations) => (iterations, "iteration"),
             None => match &self.tree {
                 Some(tree) => (tree.descents, "descent"),
@@ -53,79 +53,78 @@ impl TrainResult {
     }
 }
 
-/// What a published swarm did.
+/// The report of a published particle swarm over ensembles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwarmReport {
-    /// What was searched.
+    /// The size of the search space.
     pub space: SearchSpace,
-    /// What was made best, by the name users say.
-    pub measure: &'static str,
-    /// Its best value on the training rows.
+    /// The name of the fitness function.
+    pub metric: &'static str,
+    /// The best fitness on the training rows.
     pub best: f64,
-    /// Iterations done.
+    /// Finished iterations.
     pub iterations: usize,
     /// Candidates evaluated.
     pub evaluations: u64,
-    /// Candidates that were known already.
-    pub repeats: u64,
+    /// Evaluations that were answered from the cache.
+    pub cache_hits: u64,
 }
 
-/// How a single tree was found.
+/// The report of a method that makes one tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeReport {
-    /// Its leaves.
+    /// Number of leaves.
     pub leaves: usize,
-    /// Rules on the longest way down.
+    /// Number of splits on the longest path.
     pub depth: usize,
-    /// What was made small, a mean over the training rows, by the name users say.
-    pub measure: &'static str,
+    /// The name of the criterion that was minimised, a mean over the training rows.
+    pub criterion: &'static str,
     /// Its value for the tree.
     pub loss: f64,
-    /// Its value for the greedy tree of the same size limits that a search started from.
-    pub start: Option<f64>,
-    /// Descents of the search, and sweeps of nodes in them.
+    /// Its value for the greedy tree with the same size limits that the search started from.
+    pub greedy_loss: Option<f64>,
+    /// Descents of the search.
     pub descents: usize,
-    /// Sweeps of nodes.
+    /// Sweeps over the nodes in all descents.
     pub sweeps: u64,
     /// Whether the tree was searched; otherwise it is the greedy one.
     pub searched: bool,
-    /// What cross-validation compared; for a search the chosen way comes first.
-    pub arms: Vec<TreeCandidateScore>,
-    /// How a particle swarm over one tree flew.
-    pub flight: Option<TreeSwarmReport>,
+    /// The candidates that cross-validation compared; the selected candidate of a search is first.
+    pub candidates: Vec<TreeCandidateScore>,
+    /// The report of a particle swarm over one tree.
+    pub swarm: Option<TreeSwarmReport>,
 }
 
-/// What a particle swarm over one tree did.
+/// The report of a particle swarm over one tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeSwarmReport {
-    /// What was made best, by the name users say.
-    pub measure: &'static str,
-    /// Its best value on the training rows.
+    /// The name of the fitness function.
+    pub metric: &'static str,
+    /// The best fitness on the training rows.
     pub best: f64,
-    /// Iterations done.
+    /// Finished iterations.
     pub iterations: usize,
     /// Candidates evaluated.
     pub evaluations: u64,
-    /// Candidates that were known already.
-    pub repeats: u64,
-    /// What there was to choose from at each place: symbols or split points; for a grid the
-    /// thresholds that moved.
+    /// Evaluations that were answered from the cache.
+    pub cache_hits: u64,
+    /// Choices per node: symbols or split points; for a grid the number of thresholds that moved.
     pub choices: usize,
     /// The grid, if there is one.
     pub grid: Option<GridReport>,
 }
 
-/// The grid that a tree was made of.
+/// The grid that a tree was made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GridReport {
-    /// Features that are cut.
+    /// Number of features with thresholds.
     pub features: usize,
-    /// Different thresholds on them.
+    /// Number of distinct thresholds.
     pub thresholds: usize,
-    /// The cells that they make.
+    /// Number of cells.
     pub cells: usize,
-    /// Cells with training rows.
+    /// Number of cells with training rows.
     pub occupied: usize,
-    /// Grids that were searched.
+    /// Number of grids that were searched.
     pub searched: usize,
 }

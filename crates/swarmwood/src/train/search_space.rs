@@ -1,4 +1,4 @@
-//! How large the search space of a swarm is, counted as in the paper's tables 11 and 12.
+//! The size of the search space of a swarm, computed as in the paper's tables 11 and 12.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use crate::read::Rows;
 /// `n! / (n - r)!`.
 ///
 /// The paper's algorithm 4 draws `r = m·d` rules for `m` trees of depth `d`; its table 12 counts
-/// `r = m·(d - 1)`. Both are events.
+/// `r = m·(d - 1)`. Both are reported.
 ///
 /// ```
 /// use swarmwood::train::SearchSpace;
-/// let space = SearchSpace { rules: 1384, table: 1384, drawn: 30, counted: 24 };
-/// assert_eq!(space.of(space.counted), "2.00e75"); // Wine in table 12
+/// let space = SearchSpace { rules: 1384, table_rules: 1384, all_levels: 30, one_level_less: 24 };
+/// assert_eq!(space.size_text(space.one_level_less), "2.00e75"); // Wine in table 12
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchSpace {
@@ -26,16 +26,16 @@ pub struct SearchSpace {
     pub rules: u64,
     /// Rules of the table that was searched: fewer than `rules` where a feature has more values
     /// than bins.
-    pub table: u64,
-    /// `r` as particles are drawn: all rules of all trees.
-    pub drawn: u64,
-    /// `r` as table 12 counts it: one level less a tree.
-    pub counted: u64,
+    pub table_rules: u64,
+    /// `r` of algorithm 4, which particles have: all levels of all trees.
+    pub all_levels: u64,
+    /// `r` of table 12: one level less per tree.
+    pub one_level_less: u64,
 }
 
 impl SearchSpace {
     /// `n! / (n - r)!` as a power of ten.
-    pub fn of(&self, r: u64) -> String {
+    pub fn size_text(&self, r: u64) -> String {
         scientific(self.log10(r))
     }
 
@@ -94,17 +94,20 @@ mod tests {
     /// Section 5.4: three trees of depth four over 1000 values and over 16 bins, and table 12 from
     /// table 11.
     #[test]
-    fn the_published_sizes_come_out() {
+    fn sizes_equal_the_published_ones() {
         let space = |rules: u64, trees: u64, depth: u64| SearchSpace {
             rules,
-            table: rules,
-            drawn: trees * depth,
-            counted: trees * (depth - 1),
+            table_rules: rules,
+            all_levels: trees * depth,
+            one_level_less: trees * (depth - 1),
         };
         assert!((space(1000, 3, 4).log10(9) - 9.64e26f64.log10()).abs() < 1e-3);
-        assert_eq!(space(16, 3, 4).of(9), "4.15e9");
+        assert_eq!(space(16, 3, 4).size_text(9), "4.15e9");
         let wine = space(1384, 6, 5);
-        assert_eq!((wine.of(wine.counted).as_str(), wine.drawn), ("2.00e75", 30));
-        assert_eq!(space(8, 6, 5).of(24), "0", "eight rules cannot be 24 different ones");
+        assert_eq!(
+            (wine.size_text(wine.one_level_less).as_str(), wine.all_levels),
+            ("2.00e75", 30)
+        );
+        assert_eq!(space(8, 6, 5).size_text(24), "0", "eight rules cannot be 24 different ones");
     }
 }

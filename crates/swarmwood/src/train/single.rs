@@ -138,7 +138,7 @@ fn train(
         train_metrics,
         valid_metrics,
         search: None,
-        flight: None,
+        swarm: None,
         tree: Some(report),
         warnings,
         notes,
@@ -209,8 +209,8 @@ fn find_tree(
     let budget = context.budget;
     if budget.is_interrupted() && budget.deadline_passed() {
         let limit = job.params.time_limit;
-        let done = match &found.report.flight {
-            Some(flight) => format!("{} iterations", flight.iterations),
+        let done = match &found.report.swarm {
+            Some(swarm) => format!("{} iterations", swarm.iterations),
             None => format!("{} descents", found.report.descents),
         };
         found.notes.push(format!("the time limit of {limit} s ended training after {done}"));
@@ -288,8 +288,8 @@ fn grow(
         error: score.error,
         deviation: score.deviation,
     };
-    let arms = fit.scores.iter().map(candidate).collect();
-    let report = TreeReport { arms, ..report(problem, &fit.tree, false) };
+    let candidates = fit.scores.iter().map(candidate).collect();
+    let report = TreeReport { candidates, ..report(problem, &fit.tree, false) };
     Ok((fit.tree, report))
 }
 
@@ -363,11 +363,11 @@ fn search(
     }
 
     let report = TreeReport {
-        start: found.cart_is_complete.then(|| mean(found.cart.loss)),
+        greedy_loss: found.cart_is_complete.then(|| mean(found.cart.loss)),
         descents: found.descents,
         sweeps: found.scans,
         // Without a finished fold there is nothing to tell of the candidates.
-        arms: selection.candidates.into_iter().filter(|one| !one.error.is_nan()).collect(),
+        candidates: selection.candidates.into_iter().filter(|one| !one.error.is_nan()).collect(),
         ..report(problem, &best.tree, searched)
     };
     Ok((best.tree, report, note))
@@ -409,17 +409,17 @@ fn report(problem: TreeProblem<'_>, tree: &RankTree, searched: bool) -> TreeRepo
     TreeReport {
         leaves: tree.leaves(),
         depth: tree.subtree(tree.root()).depth(),
-        measure: match loss {
+        criterion: match loss {
             LeafLoss::Costs(_) => "cost",
             LeafLoss::Error => "error",
             _ => job.params.criterion.name(),
         },
         loss: total / table.total_weight(),
-        start: None,
+        greedy_loss: None,
         descents: 0,
         sweeps: 0,
-        arms: Vec::new(),
+        candidates: Vec::new(),
         searched,
-        flight: None,
+        swarm: None,
     }
 }

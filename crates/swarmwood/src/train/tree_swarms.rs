@@ -61,16 +61,16 @@ fn full_tree_fit(
     found: std::result::Result<full_tree::FullTreeResult, FullTreeError>,
 ) -> Result<SingleTreeFit> {
     let found = found.map_err(|error| refused(&error))?;
-    let flight = TreeSwarmReport {
-        measure: fitness.name(),
+    let swarm = TreeSwarmReport {
+        metric: fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
         evaluations: found.evaluations,
-        repeats: found.repeats,
+        cache_hits: found.repeats,
         choices: found.choices,
         grid: None,
     };
-    let report = report(&found.tree, flight, None);
+    let report = report(&found.tree, swarm, None);
     let members = found.tree.to_members(problem.table, problem.loss, problem.context.pool);
     Ok(SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() })
 }
@@ -99,12 +99,12 @@ pub(super) fn search_grid(
     };
     let found = grid::search(table, &config, context, log).map_err(|error| no_grid(job, &error))?;
     let tree = found.grid.to_tree(table);
-    let flight = TreeSwarmReport {
-        measure: config.fitness.name(),
+    let swarm = TreeSwarmReport {
+        metric: config.fitness.name(),
         best: found.fitness,
         iterations: found.iterations,
         evaluations: found.evaluations,
-        repeats: 0,
+        cache_hits: 0,
         choices: found.thresholds,
         grid: Some(GridReport {
             features: found.grid.axes.len(),
@@ -129,23 +129,23 @@ pub(super) fn search_grid(
             found.rejected
         ));
     }
-    let report = report(&tree, flight, Some(1.0 - found.preliminary_fitness));
+    let report = report(&tree, swarm, Some(1.0 - found.preliminary_fitness));
     let members = tree.to_members(table, loss, context.pool);
     Ok(SingleTreeFit { members, report, warnings, notes })
 }
 
-fn report(tree: &ClassifierTree, flight: TreeSwarmReport, start: Option<f64>) -> TreeReport {
+fn report(tree: &ClassifierTree, swarm: TreeSwarmReport, greedy_loss: Option<f64>) -> TreeReport {
     TreeReport {
         leaves: tree.rules.leaves(),
         depth: tree.rules.subtree(tree.rules.root()).depth(),
-        measure: if flight.measure == "accuracy" { "error" } else { "1 - recall" },
-        loss: 1.0 - flight.best,
-        start,
+        criterion: if swarm.metric == "accuracy" { "error" } else { "1 - recall" },
+        loss: 1.0 - swarm.best,
+        greedy_loss,
         descents: 0,
         sweeps: 0,
         searched: true,
-        arms: Vec::new(),
-        flight: Some(flight),
+        candidates: Vec::new(),
+        swarm: Some(swarm),
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         train_metrics,
         valid_metrics,
         search: None,
-        flight: None,
+        swarm: None,
         tree: None,
         warnings,
         notes,
