@@ -3,7 +3,7 @@
 use swarmwood_model::Member;
 
 /// A fitted ensemble of trees, whatever method fitted it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct EnsembleFit {
     /// Start value of each output.
     pub base: Vec<f64>,

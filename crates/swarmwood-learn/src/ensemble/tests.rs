@@ -292,11 +292,20 @@ fn config(shapes: &[EnsembleShape]) -> EnsembleSearchConfig {
 
 #[test]
 fn threads_and_backends_change_nothing() {
-    for spec in
-        [ObjectiveConfig::SQUARED, ObjectiveConfig::softmax(3), ObjectiveConfig::quantile(0.7)]
-    {
-        let (data, objective) = (for_spec(&spec, 700), make(&spec));
-        let config = config(&[shape(3, 8, Growth::Leaf), shape(6, 4, Growth::Leaf)]);
+    let small = [u64::MAX, 200].as_slice();
+    // Rows of several shards, whose sums are merged.
+    let large = [150].as_slice();
+    for (spec, growth, rows, limits) in [
+        (ObjectiveConfig::SQUARED, Growth::Leaf, 700, small),
+        (ObjectiveConfig::softmax(3), Growth::Leaf, 700, small),
+        (ObjectiveConfig::quantile(0.7), Growth::Leaf, 700, small),
+        (ObjectiveConfig::LOGISTIC, Growth::Leaf, 9000, large),
+        (ObjectiveConfig::SQUARED, Growth::Depth, 9000, large),
+        (ObjectiveConfig::softmax(3), Growth::Oblivious, 9000, large),
+    ] {
+        let (data, objective) = (for_spec(&spec, rows), make(&spec));
+        assert_eq!(data.plan.shards > 1, rows == 9000);
+        let config = config(&[shape(3, 8, growth), shape(6, 4, growth)]);
         let run = |threads: usize, limit: u64, backends: &dyn BackendFactory| {
             let pool = Pool::new(threads).unwrap();
             let budget = Budget::unlimited().with_work_limit(limit);
@@ -304,7 +313,7 @@ fn threads_and_backends_change_nothing() {
             let set = TrainingSet { backends, ..TrainingSet::new(&data, None, &*objective) };
             train(set, &config, context, None, &mut |_, _| ()).unwrap()
         };
-        for limit in [u64::MAX, 200] {
+        for &limit in limits {
             let one = run(1, limit, &LocalBackends);
             let loopback = LoopbackBackends::default();
             for other in [
@@ -312,14 +321,8 @@ fn threads_and_backends_change_nothing() {
                 run(8, limit, &LocalBackends),
                 run(2, limit, &loopback),
             ] {
-                assert_eq!(
-                    (&one.ensemble.members, &one.ensemble.base),
-                    (&other.ensemble.members, &other.ensemble.base)
-                );
-                assert_eq!(
-                    (&one.ensemble.train_scores, &one.report),
-                    (&other.ensemble.train_scores, &other.report)
-                );
+                assert_eq!(one.ensemble, other.ensemble, "{spec:?} {growth:?}");
+                assert_eq!(one.report, other.report, "{spec:?} {growth:?}");
             }
         }
     }

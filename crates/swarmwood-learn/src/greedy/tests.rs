@@ -147,41 +147,46 @@ fn any_number_of_threads_and_every_backend_give_the_same_trees() {
     ] {
         let data = data_for(&spec, 20_000);
         assert!(data.plan.shards > 1);
-        for growth in GROWTHS {
-            let mut settings = GreedyConfig {
+        let drop = DartConfig { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 };
+        for (growth, dart) in
+            GROWTHS.iter().flat_map(|&growth| [(growth, None), (growth, Some(drop))])
+        {
+            let settings = GreedyConfig {
                 trees: 4,
                 subsample: 0.7,
                 colsample_bytree: 0.8,
+                dart,
                 ..settings(growth)
             };
-            settings.dart = Some(DartConfig { rate_drop: 0.5, skip_drop: 0.0, max_drop: 0 });
             let one = fit(&data, &spec, &settings, 1);
             for threads in [2, 3, 8, 0] {
                 let many = match threads {
                     0 => fit_with(&loopback, &data, &spec, &settings, 2),
                     _ => fit(&data, &spec, &settings, threads),
                 };
-                assert_eq!(
-                    one.0.ensemble.members, many.0.ensemble.members,
-                    "{spec:?} {growth:?} {threads}"
-                );
-                assert_eq!(one.1, many.1);
-                assert_eq!(one.0.ensemble.train_scores, many.0.ensemble.train_scores);
+                let what = format!("{spec:?} {growth:?} {dart:?} {threads}");
+                assert_eq!(one.0.ensemble, many.0.ensemble, "{what}");
+                assert_eq!(one.1, many.1, "{what}");
             }
         }
     }
 }
 
 #[test]
-fn leaf_wise_trees_use_their_budget_on_any_number_of_threads() {
-    let data = data_for(&ObjectiveConfig::SQUARED, 9000);
+fn leaf_wise_trees_use_their_budget_on_every_backend() {
+    let spec = ObjectiveConfig::SQUARED;
+    let data = data_for(&spec, 9000);
+    assert!(data.plan.shards > 1);
     for leaves in [2, 3, 7, 31] {
         let settings = GreedyConfig { depth: 0, max_leaves: leaves, ..settings(Growth::Leaf) };
-        let (one, two) = (
-            fit(&data, &ObjectiveConfig::SQUARED, &settings, 1).0,
-            fit(&data, &ObjectiveConfig::SQUARED, &settings, 2).0,
-        );
-        assert_eq!(one.ensemble.members, two.ensemble.members);
+        let one = fit(&data, &spec, &settings, 1).0;
+        for other in [
+            fit(&data, &spec, &settings, 2).0,
+            fit(&data, &spec, &settings, 8).0,
+            fit_with(&LoopbackBackends::default(), &data, &spec, &settings, 2).0,
+        ] {
+            assert_eq!(one.ensemble, other.ensemble);
+        }
         for member in &one.ensemble.members {
             let Shape::Ordinary(tree) = &member.shape else {
                 panic!("leaf-wise trees are ordinary")

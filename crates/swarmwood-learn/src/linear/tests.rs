@@ -469,9 +469,13 @@ fn every_backend_gives_the_same_model() {
     let chunk = wild(300);
     let schema = schema(&chunk);
     let config = LinearConfig { rounds: 5, lambda: 0.5, alpha: 0.1, ..LinearConfig::default() };
-    for objective in [&Squared as &dyn Objective, &Logistic] {
-        let binary = |y: &f64| f64::from(u8::from(*y > 1e4));
-        let target = chunk.target.iter().map(binary).collect();
+    let three: &dyn Objective = &Softmax { classes: 3 };
+    for objective in [&Squared as &dyn Objective, &Logistic, three] {
+        let class = |y: &f64| match objective.outputs() {
+            1 => f64::from(u8::from(*y > 1e4)),
+            _ => f64::from(u8::from(*y > 1e4 - 2.0)) + f64::from(u8::from(*y > 1e4 + 2.0)),
+        };
+        let target = chunk.target.iter().map(class).collect();
         let chunk = Chunk { target, ..chunk.clone() };
         let local = LinearSet::new(&chunk, Some(&chunk), &schema, objective);
         let loopback = LoopbackBackends::default();
@@ -480,7 +484,7 @@ fn every_backend_gives_the_same_model() {
         let (local, encoded) = (fit(local), fit(encoded));
         assert_eq!(local, encoded);
         let rounds = local.train.len() as u64;
-        let each = schema.features.len() as u64;
+        let each = (objective.outputs() * schema.features.len()) as u64;
         assert!(loopback.messages() <= 2 + rounds * (each + 30), "{}", loopback.messages());
     }
 }

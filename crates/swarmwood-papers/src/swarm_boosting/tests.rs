@@ -1,4 +1,4 @@
-//! Brute force as a bound, resumed runs, greedy seeds.
+//! Brute force as a bound, resumed runs, greedy seeds, and the same bits on any backend.
 
 use swarmwood_learn::bins::Layout;
 use swarmwood_learn::context::Context;
@@ -9,8 +9,10 @@ use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Logistic, Objective, Softmax, Squared};
 use swarmwood_learn::pool::Pool;
 use swarmwood_learn::split::{Penalties, Ridge};
-use swarmwood_learn::stats::{LoopbackBackends, ParticleSet, TrainingSet};
-use swarmwood_model::{Feature, Kind};
+use swarmwood_learn::stats::{
+    BackendFactory, LocalBackends, LoopbackBackends, ParticleSet, TrainingSet,
+};
+use swarmwood_model::{Feature, Kind, Member};
 use swarmwood_search::rng::Stream;
 
 use super::*;
@@ -342,42 +344,115 @@ fn evaluator_in<'a>(
     Evaluator::new(data, table, &Logistic, settings, context).unwrap()
 }
 
-/// The papers' swarm over any number of threads and through encoded messages.
+/// What a run returned, with every number as bits, and the messages of each iteration and of each
+/// visit of the local search.
+#[derive(Debug, PartialEq)]
+struct RunRecord {
+    sequence: Vec<u32>,
+    fitness: u64,
+    members: Vec<Member>,
+    scores: Vec<Vec<u32>>,
+    iterations: Vec<u64>,
+    visits: Vec<u64>,
+}
+
+/// Runs a swarm to its end, and a local search after it where trees allow one.
+fn run_on(
+    backends: &dyn BackendFactory,
+    messages: &dyn Fn() -> u64,
+    (set, table): (ParticleSet<'_>, &RuleTable),
+    swarm: &SwarmConfig,
+    threads: usize,
+) -> RunRecord {
+    let limits = TestContext::new(threads);
+    let context = limits.context();
+    let evaluator = Evaluator::with_backends(set, table, context, backends).unwrap();
+    let mut run = SwarmRun::new(evaluator, table, swarm, &[]).unwrap();
+
+    let (mut iterations, mut visits, mut before) = (Vec::new(), Vec::new(), messages());
+    while run.step(false).unwrap().is_some() {
+        iterations.push(messages() - before);
+        before = messages();
+    }
+    while set.config.form == TreeForm::Oblivious && run.descend().unwrap().is_some() {
+        visits.push(messages() - before);
+        before = messages();
+    }
+
+    let SwarmFit { sequence, fitness, ensemble, .. } = run.finish().unwrap();
+    let bits = |scores: &Vec<f32>| scores.iter().map(|score| score.to_bits()).collect();
+    RunRecord {
+        sequence,
+        fitness: fitness.to_bits(),
+        members: ensemble.members,
+        scores: ensemble.train_scores.iter().map(bits).collect(),
+        iterations,
+        visits,
+    }
+}
+
+/// The tables of rules in which the three methods differ, and whether a start draws a feature
+/// first.
+fn methods(
+    data: &Dataset,
+    objective: &dyn Objective,
+    config: &ParticleConfig,
+) -> [(&'static str, RuleTable, bool); 3] {
+    let limits = TestContext::new(1);
+    let pretrained = grow(data, objective, config, limits.context());
+    [
+        ("SGBDT", RuleTable::distinct(data), true),
+        ("SGBDT-bins", RuleTable::bins(data), true),
+        ("PSGBDT", RuleTable::pretrained(data, &pretrained.trees), false),
+    ]
+}
+
+/// Every published method on one, two and eight threads and through encoded messages: the same
+/// bits, and one message per iteration.
 #[test]
-fn threads_and_backends_change_nothing() {
-    let data = dataset(5000, 12, |signal| f64::from(signal > 0.6));
-    let table = RuleTable::bins(&data);
-    let swarm = SwarmConfig { population: 8, iterations: 4, seed: 2, ..SwarmConfig::default() };
-    let loopback = LoopbackBackends::default();
-    for form in [TreeForm::Oblivious, TreeForm::Free] {
-        let settings = trees(2, 3, form, EvalMetric::Accuracy);
-        let run_on = |threads: usize| {
-            let limits = TestContext::new(threads.max(1));
-            let context = limits.context();
-            let set = ParticleSet::new(&data, table.rules(), &Logistic, settings);
-            let evaluator = match threads {
-                0 => Evaluator::with_backends(set, &table, context, &loopback).unwrap(),
-                _ => Evaluator::new(&data, &table, &Logistic, settings, context).unwrap(),
-            };
-            let mut swarm = SwarmRun::new(evaluator, &table, &swarm, &[]).unwrap();
-            while swarm.step(false).unwrap().is_some() {}
-            if form == TreeForm::Oblivious {
-                swarm.descend().unwrap();
+fn threads_and_backends_change_no_bit_of_any_method() {
+    let numbers = dataset(9000, 12, |signal| signal);
+    let binary = dataset(9000, 12, |signal| f64::from(signal > 0.6));
+    let classes = dataset(9000, 12, |signal| (signal * 2.0).floor().clamp(0.0, 2.0));
+    assert!(numbers.plan.shards > 1);
+    let targets: [(&Dataset, &dyn Objective, EvalMetric); 3] = [
+        (&numbers, &Squared, EvalMetric::Rmse),
+        (&binary, &Logistic, EvalMetric::Accuracy),
+        (&classes, &Softmax { classes: 3 }, EvalMetric::Loss),
+    ];
+    for (data, objective, fitness) in targets {
+        for form in [TreeForm::Oblivious, TreeForm::Free] {
+            let config = ParticleConfig { lambda: 1.0, ..trees(2, 3, form, fitness) };
+            for (method, table, by_feature) in methods(data, objective, &config) {
+                let swarm = SwarmConfig {
+                    population: 8,
+                    iterations: 4,
+                    by_feature,
+                    seed: 2,
+                    ..SwarmConfig::default()
+                };
+                let what = format!("{method} {} {form:?}", objective.name());
+                let set = ParticleSet::new(data, table.rules(), objective, config);
+                let local = |threads| run_on(&LocalBackends, &|| 0, (set, &table), &swarm, threads);
+                let one = local(1);
+                assert_eq!(one, local(2), "{what}");
+                assert_eq!(one, local(8), "{what}");
+
+                let loopback = LoopbackBackends::default();
+                let count = || loopback.messages();
+                let encoded = run_on(&loopback, &count, (set, &table), &swarm, 2);
+                assert_eq!(encoded.iterations, [1; 4], "{what}");
+                // The gains of all replacements, and the fitness of those that promise most.
+                assert!(encoded.visits.iter().all(|&messages| messages == 2), "{what}");
+                assert_eq!(encoded.visits.is_empty(), form == TreeForm::Free, "{what}");
+                // One message describes the rows; three evaluate the best particle, make its
+                // members and gather its scores.
+                let all = 1 + 4 + 2 * encoded.visits.len() as u64 + 3;
+                assert_eq!(loopback.messages(), all, "{what}");
+
+                let (iterations, visits) = (vec![0; 4], vec![0; encoded.visits.len()]);
+                assert_eq!(one, RunRecord { iterations, visits, ..encoded }, "{what}");
             }
-            swarm.finish().unwrap()
-        };
-        let one = run_on(1);
-        for other in [run_on(2), run_on(8), run_on(0)] {
-            assert_eq!(
-                (&one.sequence, &one.ensemble.members),
-                (&other.sequence, &other.ensemble.members)
-            );
-            assert_eq!(
-                (&one.ensemble.train_scores, one.fitness),
-                (&other.ensemble.train_scores, other.fitness)
-            );
         }
     }
-    // A message per iteration, two of a visit, and a few at the end.
-    assert!(loopback.messages() <= 2 * (1 + 4 + 2 + 3), "{}", loopback.messages());
 }
