@@ -286,6 +286,29 @@ fn messages_per_step_are_few() {
     }
 }
 
+/// Where messages are dear, leaves are split ahead of their turn.
+#[test]
+fn trees_of_32_leaves_take_at_most_20_messages_of_a_remote_backend() {
+    let pool = Pool::new(1).unwrap();
+    for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::LOGISTIC, ObjectiveConfig::ABSOLUTE] {
+        let (data, objective) = (for_spec(&spec, 3000), make(&spec));
+        let (shape, strategy) =
+            (shape(3, 32, Growth::Leaf), SearchStrategy { gamma: 0.0, ..strategy() });
+        let context = Context { pool: &pool, budget: &Budget::unlimited() };
+        let loopback = LoopbackBackends::default();
+        let local = TrainingSet::new(&data, None, &*objective);
+        let set = TrainingSet { backends: &loopback, ..local };
+        let mut ensemble = Ensemble::new(set, &shape, &strategy, context).unwrap();
+        for round in 0..3 {
+            let before = ensemble.messages();
+            assert!(ensemble.add_round(0.5).unwrap());
+            assert_eq!(ensemble.trees[round].grown.leaves.len(), 32, "{spec:?}");
+            let messages = ensemble.messages() - before;
+            assert!(messages <= 20, "{spec:?} {messages}");
+        }
+    }
+}
+
 fn config(shapes: &[EnsembleShape]) -> EnsembleSearchConfig {
     EnsembleSearchConfig { shapes: shapes.to_vec() }
 }

@@ -13,6 +13,12 @@ use crate::stats::{
     SplitQuery, Work,
 };
 
+/// The share of a split's gain that each of the splits below it is guessed to gain. With more,
+/// fewer leaves are split ahead of their turn. Trees of 32 leaves on generated tables of 3,000
+/// rows took 9 to 13 messages at this value, with 1 to 15 % of splits in vain; on pure noise 15
+/// messages, with 40 %.
+const CHILD_GAIN: f64 = 0.75;
+
 /// One tree to grow.
 pub(crate) struct TreeTask<'t> {
     /// The output whose derivatives it is fitted to.
@@ -43,7 +49,17 @@ pub(crate) struct TreeGrowth {
 struct GrowingNode {
     stats: NodeStats,
     depth: usize,
+    /// Its children, if its rows were split.
     children: Option<[usize; 2]>,
+    /// Whether the tree has the split. Leaf-wise growth splits the rows of promising leaves ahead
+    /// of their turn, and some of these stay leaves.
+    is_split: bool,
+}
+
+impl GrowingNode {
+    fn new(stats: NodeStats, depth: usize) -> Self {
+        GrowingNode { stats, depth, children: None, is_split: false }
+    }
 }
 
 /// Grows one tree. Interrupted, it is the tree so far, with at least its first split.
@@ -58,7 +74,7 @@ pub(crate) fn grow(
     let TreeTask { output, sample, search, leaf_work } = task;
     let stats = client.begin_tree(Work::BeginTree { output, sample, search, query })?;
 
-    let root = GrowingNode { stats, depth: 0, children: None };
+    let root = GrowingNode::new(stats, 0);
     let mut growing = GrowingTree {
         client,
         settings,
@@ -98,7 +114,7 @@ impl GrowingTree<'_, '_> {
             chosen.sort_by(|&a, &b| self.gain(b).total_cmp(&self.gain(a)).then(a.cmp(&b)));
             chosen.truncate(self.most_leaves - self.leaves);
             chosen.sort_unstable();
-            self.split(&chosen)?;
+            self.split(&chosen, &chosen)?;
             level = chosen
                 .iter()
                 .flat_map(|&at| self.nodes[at].children.into_iter().flatten())
@@ -108,21 +124,79 @@ impl GrowingTree<'_, '_> {
     }
 
     fn leaf_wise(&mut self) -> Result<(), BackendError> {
+        // Oldest first.
         let mut open = vec![0];
         while self.leaves < self.most_leaves && !self.is_interrupted() {
             // The open leaf that gains most; equal gains go to the older one.
-            let better =
-                |&a: &usize, &b: &usize| self.gain(a).total_cmp(&self.gain(b)).then(b.cmp(&a));
-            let Some(best) =
-                open.iter().copied().filter(|&at| self.best(at).is_some()).max_by(better)
-            else {
+            let better = |&a: &usize, &b: &usize| {
+                self.gain(open[a]).total_cmp(&self.gain(open[b])).then(b.cmp(&a))
+            };
+            let splittable = (0..open.len()).filter(|&at| self.best(open[at]).is_some());
+            let Some(at) = splittable.max_by(better) else {
                 break;
             };
-            self.split(&[best])?;
-            open.retain(|&at| at != best);
+
+            let best = open[at];
+            if self.nodes[best].children.is_none() {
+                let chosen = self.promising(best);
+                self.split(&chosen, &[best])?;
+            } else {
+                self.make_split(best);
+            }
+            open.remove(at);
             open.extend(self.nodes[best].children.into_iter().flatten());
         }
         Ok(())
+    }
+
+    /// The leaves to split in one message: the best one, and as many more as the backend wants of
+    /// those that are likely to be split before the tree is full.
+    fn promising(&self, best: usize) -> Vec<usize> {
+        let most = self.client.splits_per_message();
+        if most <= 1 {
+            return vec![best];
+        }
+
+        let priorities = self.priorities();
+        let is_open = |at: &usize| *at != best && self.nodes[*at].children.is_none();
+        let mut others: Vec<usize> =
+            (0..self.nodes.len()).filter(|at| is_open(at) && priorities[*at] > 0.0).collect();
+        others.sort_by(|&a, &b| priorities[b].total_cmp(&priorities[a]).then(a.cmp(&b)));
+        others.truncate(most - 1);
+
+        let splits_left = (self.most_leaves - self.leaves) as f64;
+        let is_likely = |at: &usize| self.splits_before(*at, &priorities) < splits_left;
+        std::iter::once(best).chain(others.into_iter().filter(is_likely)).collect()
+    }
+
+    /// The gain at which each split that the tree does not have yet gets its turn: its own, or
+    /// that of a split above it, if that is lower. Zero for all other nodes.
+    fn priorities(&self) -> Vec<f64> {
+        let mut priorities: Vec<f64> = vec![f64::INFINITY; self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
+            let own = priorities[at].min(node.stats.best.map_or(0.0, |best| best.gain));
+            // Children come after their parents.
+            for child in node.children.into_iter().flatten() {
+                priorities[child] = if node.is_split { f64::INFINITY } else { own };
+            }
+            priorities[at] = if node.is_split { 0.0 } else { own };
+        }
+        priorities
+    }
+
+    /// How many splits are expected to be made before that of a leaf, where each split below a
+    /// leaf is guessed to gain [`CHILD_GAIN`] of the one above it.
+    fn splits_before(&self, leaf: usize, priorities: &[f64]) -> f64 {
+        let gain = priorities[leaf];
+        let splits = |at: usize| match self.nodes[at].children {
+            Some(_) => 1.0,
+            None => {
+                let levels = ((gain / priorities[at]).ln() / CHILD_GAIN.ln()).floor() + 1.0;
+                levels.exp2() - 1.0
+            }
+        };
+        let earlier = |at: &usize| *at != leaf && priorities[*at] >= gain;
+        (0..self.nodes.len()).filter(earlier).map(splits).sum()
     }
 
     /// Whether growth ends here. The first rule is known by then, and costs next to nothing.
@@ -138,20 +212,20 @@ impl GrowingTree<'_, '_> {
         self.best(at).map_or(f64::NEG_INFINITY, |best| best.gain)
     }
 
-    /// Splits the rows of some nodes, all of which have a rule, in one message. Children that will
-    /// not be split need no search.
-    fn split(&mut self, chosen: &[usize]) -> Result<(), BackendError> {
+    /// Splits the rows of some nodes, all of which have a rule, in one message. Those of them that
+    /// are `made` are splits of the tree; the others may become so. Children that will not be
+    /// split need no search.
+    fn split(&mut self, chosen: &[usize], made: &[usize]) -> Result<(), BackendError> {
         if chosen.is_empty() {
             return Ok(());
         }
-        let limit = if self.settings.depth == 0 { usize::MAX } else { self.settings.depth };
-        let is_deepest = |at: &usize| self.nodes[*at].depth + 1 >= limit;
-        let deepest = chosen.iter().all(is_deepest);
-        let is_full = self.leaves + chosen.len() >= self.most_leaves;
-        let query = if is_full || deepest { SplitQuery::Sums } else { SplitQuery::Each };
-
         let commands: Vec<SplitCommand> =
             chosen.iter().filter_map(|&slot| self.add_children(slot)).collect();
+        made.iter().for_each(|&slot| self.make_split(slot));
+
+        let deepest = chosen.iter().all(|&slot| self.is_deepest(self.nodes[slot].depth + 1));
+        let is_full = self.leaves >= self.most_leaves;
+        let query = if is_full || deepest { SplitQuery::Sums } else { SplitQuery::Each };
         // In leaf-wise growth other leaves may be left to split after the deepest.
         let is_last = is_full || deepest && self.settings.growth == Growth::Depth;
         let leaf_work = if is_last { self.leaf_work_now() } else { Vec::new() };
@@ -162,21 +236,31 @@ impl GrowingTree<'_, '_> {
         if is_last {
             self.replies = Some(replies);
         }
-        for (slots, stats) in slots.into_iter().zip(stats) {
-            slots.into_iter().zip(stats).for_each(|(slot, stats)| self.nodes[slot].stats = stats);
+        for (slot, stats) in slots.into_iter().flatten().zip(stats.into_iter().flatten()) {
+            let best = stats.best.filter(|_| !self.is_deepest(self.nodes[slot].depth));
+            self.nodes[slot].stats = NodeStats { best, ..stats };
         }
         Ok(())
+    }
+
+    /// Whether nodes at a depth must stay leaves.
+    fn is_deepest(&self, depth: usize) -> bool {
+        self.settings.depth > 0 && depth >= self.settings.depth
     }
 
     /// Makes room for the children of a node that has a rule.
     fn add_children(&mut self, slot: usize) -> Option<SplitCommand> {
         let rule = self.best(slot)?.rule;
         let (left, depth) = (self.nodes.len(), self.nodes[slot].depth + 1);
-        let child = GrowingNode { stats: NodeStats::default(), depth, children: None };
-        self.nodes.extend([child; 2]);
+        self.nodes.extend([GrowingNode::new(NodeStats::default(), depth); 2]);
         self.nodes[slot].children = Some([left, left + 1]);
-        self.leaves += 1;
         Some(SplitCommand { slot, rule, left, right: left + 1 })
+    }
+
+    /// Gives the tree the split of a node whose rows were split.
+    fn make_split(&mut self, slot: usize) {
+        self.nodes[slot].is_split = true;
+        self.leaves += 1;
     }
 
     fn leaf_work_now(&self) -> Vec<Work> {
@@ -207,9 +291,9 @@ impl GrowingTree<'_, '_> {
         let mut sums: Vec<GradientSums> = Vec::new();
         let mut waiting: Vec<(usize, Option<(usize, bool)>)> = vec![(0, None)];
         while let Some((at, parent)) = waiting.pop() {
-            let GrowingNode { stats, children, .. } = self.nodes[at];
+            let GrowingNode { stats, children, is_split, .. } = self.nodes[at];
             let child = match (stats.best, children) {
-                (Some(best), Some([left, right])) => {
+                (Some(best), Some([left, right])) if is_split => {
                     let number = tree.nodes.len();
                     let unset = Child::Leaf(0);
                     tree.nodes.push(BinnedSplit {
@@ -238,3 +322,6 @@ impl GrowingTree<'_, '_> {
         (tree, leaves, sums)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::pool::Pool;
 use crate::split::Ridge;
 use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends, SplitCommand, SplitQuery};
 
-fn settings(growth: Growth) -> GreedyConfig {
+pub(super) fn settings(growth: Growth) -> GreedyConfig {
     GreedyConfig {
         trees: 10,
         growth,
@@ -68,7 +68,7 @@ fn table(rows: usize, classes: usize) -> (Chunk, Vec<Feature>) {
     (Chunk { columns, target, weight: Vec::new(), rows }, features)
 }
 
-fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
+pub(super) fn binned(chunk: &Chunk, features: &[Feature]) -> Dataset {
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), features, 255, &pool);
     Dataset::from_chunk(chunk, layout, &pool)
@@ -83,7 +83,7 @@ fn fit(
     fit_with(&LocalBackends, data, spec, settings, threads)
 }
 
-fn fit_with(
+pub(super) fn fit_with(
     backends: &dyn BackendFactory,
     data: &Dataset,
     spec: &ObjectiveConfig,
@@ -110,7 +110,7 @@ const SPECS: [ObjectiveConfig; 8] = [
     ObjectiveConfig::softmax(3),
 ];
 
-fn data_for(spec: &ObjectiveConfig, rows: usize) -> Dataset {
+pub(super) fn data_for(spec: &ObjectiveConfig, rows: usize) -> Dataset {
     let classes = if *spec == ObjectiveConfig::LOGISTIC { 2 } else { spec.classes() };
     let (mut chunk, features) = table(rows, classes);
     if classes == 0 {
@@ -636,25 +636,5 @@ fn a_work_limit_is_never_exceeded() {
         let set = TrainingSet::new(&data, None, &*objective);
         let fit = train(set, &settings(Growth::Depth), context, &mut |_| ()).unwrap();
         assert_eq!((fit.rounds, budget.spent()), (rounds, 3 * rounds as u64));
-    }
-}
-
-#[test]
-fn messages_per_tree_are_one_per_level_or_leaf() {
-    let data = data_for(&ObjectiveConfig::SQUARED, 3000);
-    // The root, then a message per level; leaf-wise the root, then one per further leaf. Leaf
-    // values and the next derivatives travel along.
-    for (growth, depth, leaves, each) in
-        [(Growth::Depth, 4, 0, 5), (Growth::Leaf, 0, 8, 8), (Growth::Oblivious, 4, 0, 5)]
-    {
-        for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::ABSOLUTE] {
-            let loopback = LoopbackBackends::default();
-            let settings =
-                GreedyConfig { depth, max_leaves: leaves, tell_every: 0, ..settings(growth) };
-            let (fit, _) = fit_with(&loopback, &data, &spec, &settings, 1);
-            assert!(leaves == 0 || fit.trees.iter().all(|tree| tree.leaves.len() == leaves));
-            // One message describes the rows and two gather scores.
-            assert_eq!(loopback.messages(), 10 * each + 3, "{growth:?} {spec:?}");
-        }
     }
 }

@@ -8,6 +8,13 @@ pub trait Backend {
     /// Executes work in order; one reply per work. A message that fails may have been executed in
     /// part, and the fit it belongs to is over.
     fn run(&mut self, work: &[Work]) -> Result<Vec<Reply>, BackendError>;
+
+    /// How many leaves leaf-wise growth may split with one message. Those beyond the best one are
+    /// guesses, and some are in vain: a backend whose messages cost next to nothing says 1. The
+    /// number changes no tree.
+    fn splits_per_message(&self) -> usize {
+        1
+    }
 }
 
 /// Why a backend could not execute work.

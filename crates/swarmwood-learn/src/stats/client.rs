@@ -122,6 +122,11 @@ impl<'a> Client<'a> {
         self.messages
     }
 
+    /// How many leaves leaf-wise growth may split with one message.
+    pub fn splits_per_message(&self) -> usize {
+        self.backend.splits_per_message()
+    }
+
     /// Work whose reply is not needed; it travels with the next request.
     pub fn push(&mut self, work: Work) {
         self.pending.push(work);

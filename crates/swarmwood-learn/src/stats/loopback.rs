@@ -10,6 +10,9 @@ use super::message::{BackendOptions, Reply, Work};
 use super::particles::ParticleSet;
 use crate::context::Context;
 
+/// As a cluster would say, where a message costs more than a split in vain.
+const SPLITS_PER_MESSAGE: usize = 16;
+
 /// Passes every message around another backend through bytes: what does not survive that cannot
 /// live in another process.
 pub struct Loopback<'a> {
@@ -33,6 +36,10 @@ impl Backend for Loopback<'_> {
         self.traffic.messages.fetch_add(1, Ordering::Relaxed);
         self.traffic.bytes.fetch_add((sent.len() + received.len()) as u64, Ordering::Relaxed);
         Ok(of_bytes(&received)?)
+    }
+
+    fn splits_per_message(&self) -> usize {
+        SPLITS_PER_MESSAGE
     }
 }
 

@@ -56,7 +56,8 @@ pub struct SplitConstraints {
     pub penalties: Penalties,
 }
 
-/// A split to carry out: the rows of `slot` move to two new slots.
+/// A split to carry out: each row of `slot` is now in one of two new slots as well. The old slot
+/// still names all of its rows, because it becomes a leaf if the split is not made after all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SplitCommand {
     /// Slot to split.

@@ -5,6 +5,7 @@
 
 mod assigned;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -279,7 +280,7 @@ impl Shard {
         }
     }
 
-    /// Splits a slot's rows between two new slots; answers how many went left. `scratch` may hold
+    /// Splits a slot's rows between two new slots, and leaves the old one naming both; answers how many went left. `scratch` may hold
     /// anything and serves one shard after the other.
     pub fn split(
         &mut self,
@@ -336,10 +337,15 @@ impl Shard {
         traversal.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);
     }
 
-    /// Residuals (target minus score) and weights of a slot's rows, for leaf values that are
-    /// quantiles.
+    /// Residuals (target minus score) and weights of a slot's rows, in row order, for leaf values
+    /// that are quantiles.
     pub fn residuals(&self, slot: usize, into: &mut Vec<(f32, f32)>) {
-        for &row in &self.order[self.spans[slot].clone()] {
+        // A slot that was split holds two runs of rows.
+        let mut rows = Cow::Borrowed(&self.order[self.spans[slot].clone()]);
+        if !rows.is_sorted() {
+            rows.to_mut().sort_unstable();
+        }
+        for &row in rows.iter() {
             let row = row as usize;
             into.push((
                 self.target[row] - self.score[row],
