@@ -141,9 +141,9 @@ def study(
     losses = np.full((options.trials, FOLDS), np.nan)
     seconds = losses.copy()
     for event in events:
-        if event.get("event") == "piece":
-            losses[event["id"], event["piece"]] = event["loss"]
-            seconds[event["id"], event["piece"]] = event["seconds"]
+        if event.get("event") == "fold":
+            losses[event["id"], event["fold"]] = event["loss"]
+            seconds[event["id"], event["fold"]] = event["seconds"]
     whole = ~np.isnan(losses).any(axis=1)
     return losses[whole], seconds[whole]
 

@@ -342,7 +342,7 @@ def test_studies_of_the_command_line_come_into_optuna(tmp_path):
     assert [trial.state.name for trial in study.trials] == ["COMPLETE", "FAIL", "PRUNED"]
     assert study.trials[0].intermediate_values == {0: 0.75, 1: 0.25}
     assert study.trials[1].user_attrs["reason"] == "no luck" and study.trials[2].value == 0.125
-    assert study.user_attrs["swarmwood_measure"] == "accuracy"
+    assert study.user_attrs["swarmwood_metric"] == "accuracy"
     study.sampler = SchemataSampler(seed=1)
     study.optimize(lambda trial: trial.suggest_float("rate", 0.01, 1.0, log=True), n_trials=5)
     assert len(study.trials) == 8

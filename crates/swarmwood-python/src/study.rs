@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use swarmwood::tune::importance::{ParameterValues, of_columns};
-use swarmwood::tune::{Ending, StudyRecord, TrialRecord, read_study as read, space_file};
+use swarmwood::tune::{StudyRecord, TrialOutcome, TrialRecord, read_study as read, space_file};
 
 use crate::errors::{guarded, python_error};
 use crate::point_dict::dict_of_point;
@@ -17,15 +17,15 @@ use crate::point_dict::dict_of_point;
 pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     guarded(|| {
         let recorded = py.detach(|| read(&path)).map_err(python_error)?;
-        let head = &recorded.head;
+        let header = &recorded.header;
 
         let study = PyDict::new(py);
-        study.set_item("engine", &head.engine)?;
-        study.set_item("seed", head.seed)?;
-        study.set_item("task", &head.task.text)?;
-        study.set_item("measure", &head.task.measure.name)?;
-        study.set_item("maximize", head.task.measure.from.is_some())?;
-        study.set_item("space", space_file::to_json(&head.space).to_string())?;
+        study.set_item("engine", &header.engine)?;
+        study.set_item("seed", header.seed)?;
+        study.set_item("task", &header.task.text)?;
+        study.set_item("metric", &header.task.metric.name)?;
+        study.set_item("maximize", header.task.metric.from.is_some())?;
+        study.set_item("space", space_file::to_json(&header.space).to_string())?;
 
         let trials = PyList::empty(py);
         for trial in &recorded.trials {
@@ -43,18 +43,18 @@ fn trial_dict<'py>(
     recorded: &StudyRecord,
     trial: &TrialRecord,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let reported = |loss: f64| recorded.head.task.measure.figure(loss);
-    let (state, value, reason) = match &trial.ending {
-        Some(Ending::Whole { loss }) => ("complete", Some(reported(*loss)), None),
-        Some(Ending::Raced { loss }) => ("pruned", Some(reported(*loss)), None),
-        Some(Ending::Failed { reason }) => ("failed", None, Some(reason)),
+    let reported = |loss: f64| recorded.header.task.metric.value(loss);
+    let (state, value, reason) = match &trial.outcome {
+        Some(TrialOutcome::Complete { loss }) => ("complete", Some(reported(*loss)), None),
+        Some(TrialOutcome::Pruned { loss }) => ("pruned", Some(reported(*loss)), None),
+        Some(TrialOutcome::Failed { reason }) => ("failed", None, Some(reason)),
         None => ("running", None, None),
     };
-    let fold_values: Vec<f64> = trial.pieces.iter().map(|piece| reported(piece.loss)).collect();
+    let fold_values: Vec<f64> = trial.folds.iter().map(|fold| reported(fold.loss)).collect();
 
     let entry = PyDict::new(py);
     entry.set_item("number", trial.id)?;
-    entry.set_item("params", dict_of_point(py, &recorded.head.space, &trial.point)?)?;
+    entry.set_item("params", dict_of_point(py, &recorded.header.space, &trial.point)?)?;
     entry.set_item("state", state)?;
     entry.set_item("value", value)?;
     entry.set_item("reason", reason)?;

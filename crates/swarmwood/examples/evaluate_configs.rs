@@ -7,8 +7,8 @@
 //!
 //! `SPACE` is the name of a built-in space or a file, `TASK` is `regression` or `classification`.
 //! Every line of standard input is a JSON object, every line of standard output the answer to it:
-//! `{"evaluate": {…}}` gives `losses`, one a fold, and their mean `loss`; `{"untouched": {…}}`
-//! gives `score`, the figure of that configuration on the held-out rows; `{"folds": true}` gives
+//! `{"evaluate": {…}}` gives `losses`, one per fold, and their mean `loss`; `{"holdout": {…}}`
+//! gives `score`, the score of that configuration on the held-out rows; `{"folds": true}` gives
 //! `folds`, the fold of each row that is not held out, in file order.
 
 use std::io::{BufRead, Write, stdin, stdout};
@@ -21,8 +21,8 @@ use swarmwood::read::{ReadOptions, Rows, Source, TaskChoice, training};
 use swarmwood::search::{Point, Space};
 use swarmwood::tune::sequence::StudyTally;
 use swarmwood::tune::{
-    Ending, FinalFit, NativeConfig, NativeObjective, Proposal, StopReason, StudyOutcome,
-    TrialObjective, TrialRecord, TuningScore, named, space_file, spaces,
+    FinalFit, NativeConfig, NativeObjective, Proposal, StopReason, StudyOutcome, TrialObjective,
+    TrialOutcome, TrialRecord, TuningScore, named, space_file, spaces,
 };
 
 type Fault = Box<dyn std::error::Error>;
@@ -60,37 +60,38 @@ impl Judge {
         let score = TuningScore::named(metric, &all.schema.target.kind)?;
         let common = NativeConfig { params, score, folds: folds.parse()?, threads: 1 };
         let native = NativeObjective::new(rows, common, &space)?;
-        let folds = native.folds().to_vec();
+        let folds = native.fold_of_row().to_vec();
         Ok(Judge { space, native, all, held, folds })
     }
 
     fn losses(&self, point: &Point) -> Result<Vec<f64>, Fault> {
         let proposal = Proposal { id: 0, space: &self.space, point };
-        let fold = |fold| Ok(self.native.piece(&proposal, fold, &Budget::unlimited())?.loss);
-        (0..self.native.pieces()).map(fold).collect()
+        let fold =
+            |fold| Ok(self.native.evaluate_fold(&proposal, fold, &Budget::unlimited())?.loss);
+        (0..self.native.folds()).map(fold).collect()
     }
 
-    /// The figure on the held-out rows, by the same code that ends a tuning.
-    fn untouched(&self, point: Point) -> Result<Value, Fault> {
-        let piece = |loss| swarmwood::tune::FoldResult { loss, rounds: None };
-        let ending = Some(Ending::Whole { loss: 0.0 });
-        let pieces = (0..self.native.pieces()).map(|_| piece(0.0)).collect();
-        let trial = TrialRecord { id: 0, point, worker: 0, pieces, ending, seconds: 0.0 };
+    /// The score on the held-out rows, by the same code that ends a tuning.
+    fn holdout(&self, point: Point) -> Result<Value, Fault> {
+        let fold = |loss| swarmwood::tune::FoldResult { loss, rounds: None };
+        let outcome = Some(TrialOutcome::Complete { loss: 0.0 });
+        let folds = (0..self.native.folds()).map(|_| fold(0.0)).collect();
+        let trial = TrialRecord { id: 0, point, worker: 0, folds, outcome, seconds: 0.0 };
         let outcome = StudyOutcome {
             trials: vec![trial],
             tally: StudyTally::default(),
-            ended: StopReason::Trials,
+            stop_reason: StopReason::Trials,
         };
         let finish = FinalFit {
             native: &self.native,
             all: &self.all,
-            held: self.held.as_ref(),
+            holdout: self.held.as_ref(),
             ensemble: 1,
             threads: 1,
         };
         let finished = finish.finish(&outcome, &mut |_| {})?;
-        let untouched = finished.untouched.ok_or("no rows are held out")?;
-        Ok(json!({"score": untouched.best.value, "error": untouched.best.error}))
+        let holdout = finished.holdout.ok_or("no rows are held out")?;
+        Ok(json!({"score": holdout.best.value, "error": holdout.best.error}))
     }
 
     fn answer(&self, line: &str) -> Result<Value, Fault> {
@@ -103,8 +104,8 @@ impl Judge {
             let loss = losses.iter().sum::<f64>() / losses.len() as f64;
             return Ok(json!({"loss": loss, "losses": losses}));
         }
-        match point("untouched") {
-            Some(point) => self.untouched(point?),
+        match point("holdout") {
+            Some(point) => self.holdout(point?),
             None => Ok(json!({"folds": self.folds})),
         }
     }

@@ -42,7 +42,7 @@ def load_study(
 
     Notes
     -----
-    Values and the direction are kept. A trial that racing stopped early is pruned, with the values
+    Values and the direction are kept. A trial that was pruned stays so, with the values
     of its folds as intermediate values. Running trials are left out. A list of numbers becomes a
     categorical parameter, since Optuna has no ordered list.
     """
@@ -52,7 +52,7 @@ def load_study(
     }
     direction = StudyDirection.MAXIMIZE if journal_data["maximize"] else StudyDirection.MINIMIZE
     study = optuna.create_study(storage=storage, study_name=study_name, direction=direction)
-    for name in ("engine", "seed", "task", "measure"):
+    for name in ("engine", "seed", "task", "metric"):
         study.set_user_attr(f"swarmwood_{name}", journal_data[name])
     study.add_trials(
         _trial(one, distributions) for one in journal_data["trials"] if one["state"] in STATES

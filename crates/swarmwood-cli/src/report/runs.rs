@@ -257,11 +257,11 @@ pub fn same_value(a: &str, b: &str) -> bool {
 
 /// Whether a record belongs to a study: the same search, the same best trial.
 fn matches_study(record: &Value, study: &StudyRecord) -> bool {
-    let head = &study.head;
+    let header = &study.header;
     let metric = record["metric"].as_str();
-    record["engine"].as_str() == Some(&head.engine)
-        && record["seed"].as_u64() == Some(head.seed)
-        && metric == Some(&head.task.measure.name)
+    record["engine"].as_str() == Some(&header.engine)
+        && record["seed"].as_u64() == Some(header.seed)
+        && metric == Some(&header.task.metric.name)
         && record["best"]["trial"].as_u64() == study.best().map(|best| best.id)
 }
 

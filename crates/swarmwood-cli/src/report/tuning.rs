@@ -5,7 +5,7 @@ use serde_json::Value;
 use swarmwood::Result;
 use swarmwood::search::{Domain, Param, ParamScale};
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
+use swarmwood::tune::{StudyRecord, TrialOutcome, TrialRecord};
 
 use super::html::{
     CHART, Html, KeyFigure, TableCell, cards, chart_figure, details, facts, figure, gallery, note,
@@ -78,7 +78,7 @@ fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
     // Without a record, the best value of the study is all that is known.
     let has_score = record.is_some_and(|record| score_text(&record["cv_score"]).is_some());
     if let Some(study) = run.study.as_ref().filter(|_| !has_score) {
-        let best = study.best().and_then(|best| metric_value(&study.head, best));
+        let best = study.best().and_then(|best| metric_value(&study.header, best));
         let name = format!("best {metric}");
         figures.extend(best.map(|best| KeyFigure::new(name, format::rounded(best), "")));
     }
@@ -99,7 +99,7 @@ fn metric_name(run: &ReportRun) -> String {
     };
     run.study
         .as_ref()
-        .map(|study| study.head.task.measure.name.clone())
+        .map(|study| study.header.task.metric.name.clone())
         .or_else(of_record)
         .unwrap_or_default()
 }
@@ -140,22 +140,22 @@ fn configuration(run: &ReportRun) -> Html {
             .and(parameters::messages(record));
     };
 
-    let head = &study.head;
-    let better = if head.task.measure.from.is_some() { "higher" } else { "lower" };
+    let header = &study.header;
+    let better = if header.task.metric.from.is_some() { "higher" } else { "lower" };
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
     let states = STATES.into_iter().filter(|name| with(name) > 0);
     let states: Vec<String> = states.map(|name| format!("{} {name}", with(name))).collect();
 
     let pairs = [
-        ("Task", head.task.text.clone()),
-        ("Metric", format!("{}, {better} is better", head.task.measure.name)),
-        ("Engine", head.engine.clone()),
-        ("Seed", head.seed.to_string()),
-        ("Concurrent trials", head.lag.to_string()),
+        ("Task", header.task.text.clone()),
+        ("Metric", format!("{}, {better} is better", header.task.metric.name)),
+        ("Engine", header.engine.clone()),
+        ("Seed", header.seed.to_string()),
+        ("Concurrent trials", header.parallel_trials.to_string()),
         (
             "Evaluations per trial",
-            format!("{}{}", head.pieces, if head.race { ", with pruning" } else { "" }),
+            format!("{}{}", header.folds, if header.prune { ", with pruning" } else { "" }),
         ),
         ("Trials", states.join(", ")),
         ("Evaluation time", format::duration(spent)),
@@ -167,12 +167,13 @@ fn configuration(run: &ReportRun) -> Html {
 
 /// The search space, with the best values.
 fn space(study: &StudyRecord) -> Html {
-    let head = &study.head;
+    let header = &study.header;
     let best = study.best();
 
     let row = |(at, param): (usize, &Param)| {
-        let value = best
-            .map_or(String::new(), |best| format::parameter_value(&parameter_text(head, best, at)));
+        let value = best.map_or(String::new(), |best| {
+            format::parameter_value(&parameter_text(header, best, at))
+        });
         let condition = param.condition.as_ref().map_or(String::new(), |condition| {
             format!("if {} is {}", condition.parent, condition.labels.join(" or "))
         });
@@ -182,7 +183,7 @@ fn space(study: &StudyRecord) -> Html {
         vec![TableCell::text(param.name.clone()), TableCell::number(value), TableCell::text(domain)]
     };
 
-    let rows: Vec<Vec<TableCell>> = head.space.params().iter().enumerate().map(row).collect();
+    let rows: Vec<Vec<TableCell>> = header.space.params().iter().enumerate().map(row).collect();
     table("Search space, and the best configuration", &["parameter", "best", "domain"], &rows)
 }
 
@@ -312,7 +313,7 @@ fn add_study(section: &mut PageSection, study: &StudyRecord) {
     section.part("Optimization history", gallery([history]));
     section.part("Parameter importances", importance(study));
     let slices: Vec<Html> =
-        (0..study.head.space.len()).map(|at| slice(study, at, &section.ids.next_id())).collect();
+        (0..study.header.space.len()).map(|at| slice(study, at, &section.ids.next_id())).collect();
     section.part(
         "Slice plots",
         gallery(slices)
@@ -322,8 +323,8 @@ fn add_study(section: &mut PageSection, study: &StudyRecord) {
     let (body, size) = parallel_coordinates::chart(study);
     let description = format!(
         "One line per trial across {} and {}; better trials are darker, the best one is orange.",
-        grouped_count(study.head.space.len() as u64, "parameter"),
-        study.head.task.measure.name
+        grouped_count(study.header.space.len() as u64, "parameter"),
+        study.header.task.metric.name
     );
 
     let svg = inline(&section.ids.next_id(), "Parallel coordinates", &description, size, &body);
@@ -332,7 +333,7 @@ fn add_study(section: &mut PageSection, study: &StudyRecord) {
 }
 
 fn importance(study: &StudyRecord) -> Html {
-    let importances = ranked(&study.head.space, &study.trials);
+    let importances = ranked(&study.header.space, &study.trials);
     let most = importances.iter().filter_map(|(_, importance)| *importance).fold(0.01, f64::max);
     let row = |(name, importance): &(String, Option<f64>)| {
         let bar = match importance {
@@ -349,9 +350,9 @@ fn importance(study: &StudyRecord) -> Html {
 fn slice(study: &StudyRecord, parameter: usize, id: &str) -> Html {
     let (body, height) = slices::panel(study, parameter, CHART.0);
     let (name, metric) =
-        (&study.head.space.params()[parameter].name, &study.head.task.measure.name);
+        (&study.header.space.params()[parameter].name, &study.header.task.metric.name);
     let best = study.best().map_or(String::new(), |best| {
-        format::parameter_value(&parameter_text(&study.head, best, parameter))
+        format::parameter_value(&parameter_text(&study.header, best, parameter))
     });
     let description = format!(
         "{metric} of {} against {name}; best: {best}.",
@@ -366,37 +367,37 @@ fn slice(study: &StudyRecord, parameter: usize, id: &str) -> Html {
 
 /// The best trials, and the reasons of failed ones.
 fn trials(study: &StudyRecord) -> Html {
-    let head = &study.head;
+    let header = &study.header;
     let mut sorted: Vec<&TrialRecord> =
-        study.trials.iter().filter(|trial| trial.whole().is_some()).collect();
+        study.trials.iter().filter(|trial| trial.complete_loss().is_some()).collect();
     sorted.sort_by(|a, b| {
-        let loss = |trial: &TrialRecord| trial.whole().unwrap_or(f64::INFINITY);
+        let loss = |trial: &TrialRecord| trial.complete_loss().unwrap_or(f64::INFINITY);
         loss(a).total_cmp(&loss(b)).then(a.id.cmp(&b.id))
     });
 
     let row = |trial: &&TrialRecord| {
-        let value = metric_value(head, trial).map_or(String::new(), format::rounded);
+        let value = metric_value(header, trial).map_or(String::new(), format::rounded);
         let mut cells = vec![
             TableCell::number(trial.id.to_string()),
             TableCell::number(value),
             TableCell::number(format::duration(trial.seconds)),
         ];
-        cells.extend((0..head.space.len()).map(|at| {
-            TableCell::number(format::parameter_value(&parameter_text(head, trial, at)))
+        cells.extend((0..header.space.len()).map(|at| {
+            TableCell::number(format::parameter_value(&parameter_text(header, trial, at)))
         }));
         cells
     };
 
     let rows: Vec<Vec<TableCell>> = sorted.iter().take(BEST).map(row).collect();
-    let mut heads = vec!["trial", head.task.measure.name.as_str(), "time"];
-    heads.extend(head.space.params().iter().map(|param| param.name.as_str()));
+    let mut heads = vec!["trial", header.task.metric.name.as_str(), "time"];
+    heads.extend(header.space.params().iter().map(|param| param.name.as_str()));
     let caption =
         format!("The {} best of {}", rows.len(), grouped_count(study.trials.len() as u64, "trial"));
 
     let failed: Vec<Vec<TableCell>> = study
         .trials
         .iter()
-        .filter(|trial| matches!(trial.ending, Some(Ending::Failed { .. })))
+        .filter(|trial| matches!(trial.outcome, Some(TrialOutcome::Failed { .. })))
         .map(|trial| vec![TableCell::number(trial.id.to_string()), TableCell::text(reason(trial))])
         .collect();
 

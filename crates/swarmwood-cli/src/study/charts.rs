@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
+use swarmwood::tune::{StudyRecord, TrialOutcome, TrialRecord};
 
 use super::table::metric_value;
 use super::title;
@@ -26,10 +26,11 @@ pub(super) fn draw_history(study: &StudyRecord) -> String {
 
 /// Every trial, and the best value so far.
 pub(crate) fn history(study: &StudyRecord) -> Chart {
-    let point = |trial: &TrialRecord| Some((trial.id as f64, metric_value(&study.head, trial)?));
+    let point = |trial: &TrialRecord| Some((trial.id as f64, metric_value(&study.header, trial)?));
     let points = |pruned: bool| -> Vec<(f64, f64)> {
-        let kind =
-            |trial: &&TrialRecord| matches!(trial.ending, Some(Ending::Raced { .. })) == pruned;
+        let kind = |trial: &&TrialRecord| {
+            matches!(trial.outcome, Some(TrialOutcome::Pruned { .. })) == pruned
+        };
         study.trials.iter().filter(kind).filter_map(point).collect()
     };
 
@@ -44,18 +45,20 @@ pub(crate) fn history(study: &StudyRecord) -> Chart {
 
     series.retain(|one| !one.points.is_empty());
     series.push(Series::new("best so far", ORANGE, best_so_far(study)));
-    Chart { x_label: "trial".to_string(), y_label: study.head.task.measure.name.clone(), series }
+    Chart { x_label: "trial".to_string(), y_label: study.header.task.metric.name.clone(), series }
 }
 
 /// The best value so far as a step function.
 fn best_so_far(study: &StudyRecord) -> Vec<(f64, f64)> {
     let mut steps: Vec<(f64, f64)> = Vec::new();
     let mut least = f64::INFINITY;
-    for (trial, loss) in study.trials.iter().filter_map(|trial| Some((trial, trial.whole()?))) {
+    for (trial, loss) in
+        study.trials.iter().filter_map(|trial| Some((trial, trial.complete_loss()?)))
+    {
         let at = trial.id as f64;
         if loss < least {
             steps.extend(steps.last().map(|last| (at, last.1)));
-            steps.push((at, study.head.task.measure.figure(loss)));
+            steps.push((at, study.header.task.metric.value(loss)));
             least = loss;
         }
     }
@@ -67,7 +70,7 @@ fn best_so_far(study: &StudyRecord) -> Vec<(f64, f64)> {
 /// The importance of parameters as bars, as an SVG document.
 pub(super) fn draw_importance(study: &StudyRecord) -> String {
     const BAR: f64 = 22.0;
-    let importances = ranked(&study.head.space, &study.trials);
+    let importances = ranked(&study.header.space, &study.trials);
     let (left, right) = (190.0, WIDTH - 90.0);
     let top = MARGIN + TITLE + 26.0;
     let most = importances.iter().filter_map(|(_, importance)| *importance).fold(0.01, f64::max);

@@ -157,9 +157,9 @@ fn draw(study: &StudyRecord, kind: &str) -> String {
 
 /// The title of every chart.
 fn title(study: &StudyRecord) -> String {
-    let text = &study.head.task.text;
+    let text = &study.header.task.text;
     let first = text.split_whitespace().next().unwrap_or("study");
     let name = Path::new(first).file_name().map_or(first.into(), |name| name.to_string_lossy());
     let short = if text.chars().count() <= 60 { text.clone() } else { format!("{name} …") };
-    format!("{short}: {} by {}", count(study.trials.len(), "trial"), study.head.engine)
+    format!("{short}: {} by {}", count(study.trials.len(), "trial"), study.header.engine)
 }

@@ -48,7 +48,7 @@ fn bottom() -> f64 {
 
 /// The position of an axis; the last one is that of the metric.
 fn x(study: &StudyRecord, axis: usize) -> f64 {
-    let gaps = study.head.space.len().max(1) as f64;
+    let gaps = study.header.space.len().max(1) as f64;
     MARGIN + SIDE + (WIDTH - 2.0 * (MARGIN + SIDE)) * axis as f64 / gaps
 }
 
@@ -60,14 +60,14 @@ fn y(share: f64) -> f64 {
 fn height(study: &StudyRecord, metric: f64) -> f64 {
     let (low, high) = metric_range(study);
     let share = ((metric - low) / (high - low)).clamp(0.0, 1.0);
-    if study.head.task.measure.from.is_some() { share } else { 1.0 - share }
+    if study.header.task.metric.from.is_some() { share } else { 1.0 - share }
 }
 
 fn lines(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
     let mut trials: Vec<(&TrialRecord, f64)> = study
         .trials
         .iter()
-        .filter_map(|trial| Some((trial, height(study, metric_value(&study.head, trial)?))))
+        .filter_map(|trial| Some((trial, height(study, metric_value(&study.header, trial)?))))
         .collect();
 
     // Better trials are drawn over the others, the best one last.
@@ -78,9 +78,9 @@ fn lines(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
 
     for (trial, share) in trials {
         let mut points = String::new();
-        for parameter in 0..study.head.space.len() {
+        for parameter in 0..study.header.space.len() {
             let value = trial.point.0.get(parameter).copied().unwrap_or(PointValue::Absent);
-            let position = ParameterAxis::new(&study.head.space, parameter).position(value);
+            let position = ParameterAxis::new(&study.header.space, parameter).position(value);
             write!(
                 points,
                 "{:.1},{:.1} ",
@@ -88,7 +88,7 @@ fn lines(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
                 position.map_or(bottom() + BELOW, y)
             )?;
         }
-        write!(points, "{:.1},{:.1}", x(study, study.head.space.len()), y(share))?;
+        write!(points, "{:.1},{:.1}", x(study, study.header.space.len()), y(share))?;
         let (colour, wide, opacity) = match Some(trial.id) == best {
             true => (ORANGE.to_string(), 2.4, 1.0),
             false => (shade(share), 1.0, 0.25 + 0.5 * share),
@@ -110,7 +110,7 @@ fn shade(share: f64) -> String {
 }
 
 fn axes(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
-    let space = &study.head.space;
+    let space = &study.header.space;
     for parameter in 0..=space.len() {
         let (x, from, to) = (x(study, parameter), top(), bottom());
         writeln!(svg, "<line x1='{x:.1}' y1='{from:.1}' x2='{x:.1}' y2='{to:.1}' stroke='#555'/>")?;
@@ -119,7 +119,7 @@ fn axes(svg: &mut String, study: &StudyRecord) -> std::fmt::Result {
                 let axis = ParameterAxis::new(space, parameter);
                 (axis.name().to_string(), axis.ticks())
             }
-            false => (study.head.task.measure.name.clone(), metric_ticks(study)),
+            false => (study.header.task.metric.name.clone(), metric_ticks(study)),
         };
         // Every other name is higher, so that long names do not overlap.
         let above = top() - 12.0 - if parameter % 2 == 1 { 14.0 } else { 0.0 };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use swarmwood::search::PointValue;
-use swarmwood::tune::{Ending, StudyRecord, TrialRecord};
+use swarmwood::tune::{StudyRecord, TrialOutcome, TrialRecord};
 
 use super::axis::ParameterAxis;
 use super::table::metric_value;
@@ -21,7 +21,7 @@ const BOTTOM: f64 = 46.0;
 
 /// All panels as an SVG document.
 pub(super) fn draw(study: &StudyRecord) -> String {
-    let space = &study.head.space;
+    let space = &study.header.space;
     let width = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
     let range = metric_range(study);
     let mut body = String::new();
@@ -61,7 +61,7 @@ pub(super) fn metric_range(study: &StudyRecord) -> (f64, f64) {
     let mut losses: Vec<f64> = study
         .trials
         .iter()
-        .filter_map(|trial| trial.ending.as_ref().and_then(Ending::loss))
+        .filter_map(|trial| trial.outcome.as_ref().and_then(TrialOutcome::loss))
         .collect();
 
     losses.sort_by(f64::total_cmp);
@@ -73,7 +73,7 @@ pub(super) fn metric_range(study: &StudyRecord) -> (f64, f64) {
         worst
     };
 
-    let metric = |loss: f64| study.head.task.measure.figure(loss);
+    let metric = |loss: f64| study.header.task.metric.value(loss);
     let (a, b) = (metric(best), metric(limit));
     let padding = if a == b { a.abs().max(1.0) * 0.05 } else { (a - b).abs() * 0.05 };
     (a.min(b) - padding, a.max(b) + padding)
@@ -100,8 +100,8 @@ impl SlicePanel {
     }
 
     fn draw(&self, svg: &mut String, study: &StudyRecord, parameter: usize) -> std::fmt::Result {
-        let axis = ParameterAxis::new(&study.head.space, parameter);
-        self.frame(svg, &axis, self.labelled.then_some(&study.head.task.measure.name))?;
+        let axis = ParameterAxis::new(&study.header.space, parameter);
+        self.frame(svg, &axis, self.labelled.then_some(&study.header.task.metric.name))?;
         let best = study.best().map(|best| best.id);
         let (first, last): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             study.trials.iter().partition(|trial| Some(trial.id) != best);
@@ -109,17 +109,17 @@ impl SlicePanel {
         for trial in first.into_iter().chain(last) {
             let value = trial.point.0.get(parameter).copied().unwrap_or(PointValue::Absent);
             let (Some(position), Some(metric)) =
-                (axis.position(value), metric_value(&study.head, trial))
+                (axis.position(value), metric_value(&study.header, trial))
             else {
                 continue;
             };
             let (x, y) = (self.left + position * self.width, self.y(metric));
-            let (colour, radius, opacity) = match (Some(trial.id) == best, trial.whole().is_some())
-            {
-                (true, _) => (ORANGE, 4.5, 1.0),
-                (false, true) => (BLUE, 3.0, 0.5),
-                (false, false) => (GREY, 2.2, 0.5),
-            };
+            let (colour, radius, opacity) =
+                match (Some(trial.id) == best, trial.complete_loss().is_some()) {
+                    (true, _) => (ORANGE, 4.5, 1.0),
+                    (false, true) => (BLUE, 3.0, 0.5),
+                    (false, false) => (GREY, 2.2, 0.5),
+                };
             writeln!(
                 svg,
                 "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}' fill='{colour}' fill-opacity='{opacity}'/>"

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{Ending, StudyHeader, StudyRecord, TrialRecord, named};
+use swarmwood::tune::{StudyHeader, StudyRecord, TrialOutcome, TrialRecord, named};
 use swarmwood::{Error, Result};
 
 use crate::format::{count, number};
@@ -14,36 +14,40 @@ pub(crate) const STATES: [&str; 4] = ["complete", "pruned", "failed", "running"]
 
 /// The state of a trial.
 pub(crate) fn state(trial: &TrialRecord) -> &'static str {
-    match &trial.ending {
+    match &trial.outcome {
         None => "running",
-        Some(Ending::Whole { .. }) => "complete",
-        Some(Ending::Raced { .. }) => "pruned",
-        Some(Ending::Failed { .. }) => "failed",
+        Some(TrialOutcome::Complete { .. }) => "complete",
+        Some(TrialOutcome::Pruned { .. }) => "pruned",
+        Some(TrialOutcome::Failed { .. }) => "failed",
     }
 }
 
 /// The value of a parameter in a trial; empty if it has none.
-pub(crate) fn parameter_text(head: &StudyHeader, trial: &TrialRecord, parameter: usize) -> String {
+pub(crate) fn parameter_text(
+    header: &StudyHeader,
+    trial: &TrialRecord,
+    parameter: usize,
+) -> String {
     let value = trial.point.0.get(parameter).copied();
-    value.and_then(|value| named::text(&head.space, parameter, value)).unwrap_or_default()
+    value.and_then(|value| named::text(&header.space, parameter, value)).unwrap_or_default()
 }
 
 /// The metric of a trial, if it has one.
-pub(crate) fn metric_value(head: &StudyHeader, trial: &TrialRecord) -> Option<f64> {
-    trial.ending.as_ref().and_then(Ending::loss).map(|loss| head.task.measure.figure(loss))
+pub(crate) fn metric_value(header: &StudyHeader, trial: &TrialRecord) -> Option<f64> {
+    trial.outcome.as_ref().and_then(TrialOutcome::loss).map(|loss| header.task.metric.value(loss))
 }
 
 /// Why a trial failed; empty if it did not.
 pub(crate) fn reason(trial: &TrialRecord) -> &str {
-    match &trial.ending {
-        Some(Ending::Failed { reason }) => reason,
+    match &trial.outcome {
+        Some(TrialOutcome::Failed { reason }) => reason,
         _ => "",
     }
 }
 
 /// A study and its trials: the best ones, or all in order.
 pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
-    let StudyHeader { engine, seed, lag, pieces, race, task, space } = &study.head;
+    let StudyHeader { engine, seed, parallel_trials, folds, prune, task, space } = &study.header;
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
     let counts: Vec<String> = STATES
         .iter()
@@ -51,14 +55,14 @@ pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
         .map(|name| format!("{} {name}", with(name)))
         .collect();
 
-    let pruning = if *race { ", pruning" } else { "" };
-    let better = if task.measure.from.is_some() { "higher" } else { "lower" };
+    let pruning = if *prune { ", pruning" } else { "" };
+    let better = if task.metric.from.is_some() { "higher" } else { "lower" };
     let mut text = format!("task      {}\n", task.text);
-    text.push_str(&format!("metric    {}, {better} is better\n", task.measure.name));
+    text.push_str(&format!("metric    {}, {better} is better\n", task.metric.name));
     text.push_str(&format!(
         "engine    {engine}, seed {seed}, {}, {}{pruning}\n",
-        count(*lag, "concurrent trial"),
-        count(*pieces, "fold")
+        count(*parallel_trials, "concurrent trial"),
+        count(*folds, "fold")
     ));
 
     text.push_str(&format!("space     {}\n", space_text(study)));
@@ -83,29 +87,32 @@ pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
     if let Some(top) = top {
         // Complete trials first: the loss of a pruned one is an estimate.
         let loss = |trial: &TrialRecord| {
-            trial.ending.as_ref().and_then(Ending::loss).unwrap_or(f64::INFINITY)
+            trial.outcome.as_ref().and_then(TrialOutcome::loss).unwrap_or(f64::INFINITY)
         };
         trials.sort_by(|a, b| {
-            a.whole().is_none().cmp(&b.whole().is_none()).then(loss(a).total_cmp(&loss(b)))
+            a.complete_loss()
+                .is_none()
+                .cmp(&b.complete_loss().is_none())
+                .then(loss(a).total_cmp(&loss(b)))
         });
         trials.truncate(top);
     }
 
-    text.push_str(&grid(&study.head, &trials));
+    text.push_str(&grid(&study.header, &trials));
     text
 }
 
 fn space_text(study: &StudyRecord) -> String {
-    let space = &study.head.space;
+    let space = &study.header.space;
     let size =
         space.size().map_or("continuous".to_string(), |size| format!("{size} configurations"));
     format!("{}, {size}", count(space.len(), "parameter"))
 }
 
 /// A table with columns as wide as their longest cell.
-fn grid(head: &StudyHeader, trials: &[&TrialRecord]) -> String {
-    let names = head.space.params().iter().map(|param| param.name.clone());
-    let heads = ["trial", "state", &head.task.measure.name, "seconds"]
+fn grid(header: &StudyHeader, trials: &[&TrialRecord]) -> String {
+    let names = header.space.params().iter().map(|param| param.name.clone());
+    let heads = ["trial", "state", &header.task.metric.name, "seconds"]
         .map(str::to_string)
         .into_iter()
         .chain(names);
@@ -113,14 +120,14 @@ fn grid(head: &StudyHeader, trials: &[&TrialRecord]) -> String {
     let mut rows: Vec<Vec<String>> = vec![heads.collect()];
 
     for trial in trials {
-        let value = metric_value(head, trial).map_or(String::new(), number);
+        let value = metric_value(header, trial).map_or(String::new(), number);
         let mut row = vec![
             trial.id.to_string(),
             state(trial).to_string(),
             value,
             format!("{:.2}", trial.seconds),
         ];
-        row.extend((0..head.space.len()).map(|at| brief(&parameter_text(head, trial, at))));
+        row.extend((0..header.space.len()).map(|at| brief(&parameter_text(header, trial, at))));
         if !reason(trial).is_empty() {
             row.push(reason(trial).to_string());
         }
@@ -161,7 +168,7 @@ pub(super) fn best(study: &StudyRecord, path: &Path, format: &str) -> Result<Str
     };
 
     let trial = study.best().ok_or_else(none)?;
-    let space = &study.head.space;
+    let space = &study.header.space;
     let values = named::json(space, &trial.point);
     if format == "json" {
         return Ok(format!("{}\n", Value::Object(values)));
@@ -177,9 +184,9 @@ pub(super) fn best(study: &StudyRecord, path: &Path, format: &str) -> Result<Str
         return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
     }
 
-    let measure = &study.head.task.measure;
-    let value = metric_value(&study.head, trial).map_or(String::new(), number);
-    let mut text = format!("# trial {}: {} {value}\n", trial.id, measure.name);
+    let metric = &study.header.task.metric;
+    let value = metric_value(&study.header, trial).map_or(String::new(), number);
+    let mut text = format!("# trial {}: {} {value}\n", trial.id, metric.name);
     for (name, value) in pairs {
         // A string in JSON's quotes and escapes is one in TOML too.
         text.push_str(&format!("{} = {value}\n", key(name)));
@@ -204,23 +211,23 @@ fn quote(word: &str) -> String {
 
 /// All trials as CSV.
 pub(super) fn csv(study: &StudyRecord) -> String {
-    let StudyHeader { space, pieces, .. } = &study.head;
-    let mut header: Vec<String> =
+    let StudyHeader { space, folds, .. } = &study.header;
+    let mut columns: Vec<String> =
         ["trial", "state", "value", "loss", "seconds", "worker", "failure"]
             .map(str::to_string)
             .to_vec();
 
-    header.extend((0..*pieces).map(|at| format!("fold_{at}_loss")));
-    header.extend(space.params().iter().map(|param| param.name.clone()));
-    let mut text = row(&header);
+    columns.extend((0..*folds).map(|at| format!("fold_{at}_loss")));
+    columns.extend(space.params().iter().map(|param| param.name.clone()));
+    let mut text = row(&columns);
 
     for trial in &study.trials {
         let known = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        let loss = trial.ending.as_ref().and_then(Ending::loss);
+        let loss = trial.outcome.as_ref().and_then(TrialOutcome::loss);
         let mut cells = vec![
             trial.id.to_string(),
             state(trial).to_string(),
-            known(metric_value(&study.head, trial)),
+            known(metric_value(&study.header, trial)),
         ];
         cells.extend([
             known(loss),
@@ -228,8 +235,8 @@ pub(super) fn csv(study: &StudyRecord) -> String {
             trial.worker.to_string(),
             reason(trial).to_string(),
         ]);
-        cells.extend((0..*pieces).map(|at| known(trial.pieces.get(at).map(|piece| piece.loss))));
-        cells.extend((0..space.len()).map(|at| parameter_text(&study.head, trial, at)));
+        cells.extend((0..*folds).map(|at| known(trial.folds.get(at).map(|fold| fold.loss))));
+        cells.extend((0..space.len()).map(|at| parameter_text(&study.header, trial, at)));
         text.push_str(&row(&cells));
     }
 
@@ -246,33 +253,33 @@ fn row(cells: &[String]) -> String {
 
 /// The study and all trials.
 pub(super) fn json(study: &StudyRecord) -> Value {
-    let head = &study.head;
+    let header = &study.header;
     let trial = |trial: &TrialRecord| {
         json!({
             "id": trial.id,
             "state": state(trial),
-            "value": metric_value(head, trial),
-            "fold_losses": trial.pieces.iter().map(|piece| piece.loss).collect::<Vec<_>>(),
+            "value": metric_value(header, trial),
+            "fold_losses": trial.folds.iter().map(|fold| fold.loss).collect::<Vec<_>>(),
             "seconds": trial.seconds,
             "worker": trial.worker,
             "failure": Some(reason(trial)).filter(|reason| !reason.is_empty()),
-            "parameters": named::json(&head.space, &trial.point),
+            "parameters": named::json(&header.space, &trial.point),
         })
     };
 
     json!({
-        "task": head.task.text,
-        "metric": head.task.measure.name,
-        "higher_is_better": head.task.measure.from.is_some(),
-        "engine": head.engine,
-        "seed": head.seed,
-        "parallel": head.lag,
-        "folds": head.pieces,
-        "pruning": head.race,
-        "space": swarmwood::tune::space_file::to_json(&head.space),
+        "task": header.task.text,
+        "metric": header.task.metric.name,
+        "higher_is_better": header.task.metric.from.is_some(),
+        "engine": header.engine,
+        "seed": header.seed,
+        "parallel": header.parallel_trials,
+        "folds": header.folds,
+        "pruning": header.prune,
+        "space": swarmwood::tune::space_file::to_json(&header.space),
         "created_by": study.created_by,
         "best_trial": study.best().map(|best| best.id),
-        "importance": ranked(&head.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "importance": share})).collect::<Vec<_>>(),
+        "importance": ranked(&header.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "importance": share})).collect::<Vec<_>>(),
         "trials": study.trials.iter().map(trial).collect::<Vec<_>>(),
     })
 }

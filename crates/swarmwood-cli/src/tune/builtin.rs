@@ -36,8 +36,8 @@ pub(super) struct BuiltinTuneRequest {
     folds: usize,
     holdout: f64,
     ensemble: usize,
-    lag: usize,
-    race: bool,
+    parallel_trials: usize,
+    prune: bool,
     study: Option<PathBuf>,
     limits: StudyLimits,
     pub(super) out: Option<PathBuf>,
@@ -82,7 +82,7 @@ impl BuiltinTuneRequest {
         let path = |name: &str| flags.get_one::<PathBuf>(name).cloned();
         let (folds, trials) =
             (at_least("folds", FOLDS, 1, &mut gather), at_least("trials", TRIALS, 1, &mut gather));
-        let lag = at_least("parallel", PARALLEL, 1, &mut gather);
+        let parallel_trials = at_least("parallel", PARALLEL, 1, &mut gather);
         let ensemble = at_least("ensemble", 1, 1, &mut gather);
         let out = path("out").unwrap_or_else(|| PathBuf::from("model.json"));
         let source = flags::source(
@@ -100,8 +100,8 @@ impl BuiltinTuneRequest {
             folds,
             holdout,
             ensemble,
-            lag,
-            race: !flags.get_flag("no-pruning"),
+            parallel_trials,
+            prune: !flags.get_flag("no-pruning"),
             study: path("study"),
             limits: StudyLimits {
                 trials,
@@ -168,14 +168,14 @@ fn tune(
     };
 
     let native = NativeObjective::new(rows, common, &space)?;
-    let mut study = Study::open(request.study.as_deref(), head(request, &native, space, score)?)?;
+    let mut study = Study::open(request.study.as_deref(), header(request, &native, space, score)?)?;
     let mut notes = study.notes().to_vec();
     console.notes(&notes);
     let seconds = TuneSeconds { read: started.elapsed().as_secs_f64(), ..TuneSeconds::default() };
-    console.line(&search_line(request, &all, held.as_ref(), study.head()));
+    console.line(&search_line(request, &all, held.as_ref(), study.header()));
 
     interrupt.arm();
-    let mut progress = TrialProgress::new(console, study.head().task.measure.clone());
+    let mut progress = TrialProgress::new(console, study.header().task.metric.clone());
     let mut improvements = Vec::new();
     let started = Instant::now();
     let outcome = study.run(&native, &request.limits, &mut |event: &TuneEvent<'_>| {
@@ -190,7 +190,7 @@ fn tune(
     let finish = FinalFit {
         native: &native,
         all: &all,
-        held: held.as_ref(),
+        holdout: held.as_ref(),
         ensemble: request.ensemble,
         threads: request.params.threads,
     };
@@ -202,7 +202,7 @@ fn tune(
     let seconds = TuneSeconds { finish: started.elapsed().as_secs_f64(), ..seconds };
 
     Ok(TuneSummary {
-        head: study.head().clone(),
+        header: study.header().clone(),
         outcome,
         finished,
         improvements,
@@ -225,7 +225,7 @@ fn hold_out(all: &Rows, request: &BuiltinTuneRequest) -> Result<(Rows, Option<Ro
     Ok((rows, Some(held)))
 }
 
-fn head(
+fn header(
     request: &BuiltinTuneRequest,
     native: &NativeObjective,
     space: Space,
@@ -240,17 +240,17 @@ fn head(
         request.folds
     );
 
-    let measure =
+    let metric =
         StudyMetric { name: score.name.to_string(), from: score.higher_is_better.then_some(1.0) };
 
     Ok(StudyHeader {
         engine: request.engine.clone(),
         seed: request.params.seed,
         space,
-        lag: request.lag,
-        pieces: request.folds,
-        race: request.race,
-        task: StudyTask { text, fingerprint: native.fingerprint()?, measure },
+        parallel_trials: request.parallel_trials,
+        folds: request.folds,
+        prune: request.prune,
+        task: StudyTask { text, fingerprint: native.fingerprint()?, metric },
     })
 }
 
@@ -259,11 +259,11 @@ fn search_line(
     request: &BuiltinTuneRequest,
     all: &Rows,
     held: Option<&Rows>,
-    head: &StudyHeader,
+    header: &StudyHeader,
 ) -> String {
     let held = held.map_or(0, |held| held.rows);
     let (seen, held) = (count(all.rows - held, "row"), count(held, "row"));
-    let names: Vec<&str> = head.space.params().iter().map(|param| param.name.as_str()).collect();
+    let names: Vec<&str> = header.space.params().iter().map(|param| param.name.as_str()).collect();
     let canonical =
         names.iter().filter_map(|name| find(name).ok()).map(|spec| spec.name).collect::<Vec<_>>();
     format!(
@@ -271,7 +271,7 @@ fn search_line(
         count(request.folds, "fold"),
         canonical.join(", "),
         request.params.method.name(),
-        head.engine,
-        head.task.measure.name
+        header.engine,
+        header.task.metric.name
     )
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use swarmwood::params::{Gather, TABLE};
 use swarmwood::tune::command::{CommandConfig, Program, ValueFrom};
 use swarmwood::tune::{
-    Ending, StopReason, Study, StudyHeader, StudyLimits, StudyOutcome, engine, named, read_study,
-    space_file,
+    StopReason, Study, StudyHeader, StudyLimits, StudyOutcome, TrialOutcome, engine, named,
+    read_study, space_file,
 };
 use swarmwood::{Error, Result};
 
@@ -89,7 +89,7 @@ pub(super) fn flags() -> Vec<Arg> {
 /// A valid request.
 struct CommandTuneRequest {
     program: Program,
-    head: StudyHeader,
+    header: StudyHeader,
     study: Option<PathBuf>,
     limits: StudyLimits,
 }
@@ -106,13 +106,13 @@ impl CommandTuneRequest {
         let study = flags.get_one::<PathBuf>("study").cloned();
         // Flags that were not given have the values of the study.
         let known = known_head(study.as_ref())?;
-        let lag = whole("parallel", flags, &mut gather)
-            .or(known.as_ref().map(|head| head.lag))
+        let parallel_trials = whole("parallel", flags, &mut gather)
+            .or(known.as_ref().map(|header| header.parallel_trials))
             .unwrap_or(1);
         let trials = whole("trials", flags, &mut gather).unwrap_or(TRIALS as usize);
         let time_limit = seconds("time-limit", flags, &mut gather);
         let settings = settings(flags, &mut gather);
-        if lag > 1 && settings.value.is_shared() {
+        if parallel_trials > 1 && settings.value.is_shared() {
             let message = "is the same file for concurrent trials; put {trial} in its name";
             gather.violate("value-file", message);
         }
@@ -128,32 +128,34 @@ impl CommandTuneRequest {
 
         let params = gather.finish()?;
         let space = match (&file, &known) {
-            (None, Some(head)) => head.space.clone(),
+            (None, Some(header)) => header.space.clone(),
             // There is a file, or the violation above has returned an error.
             (file, _) => space_file::read(file.as_deref().unwrap_or(Path::new("")))?,
         };
 
         let program = Program::new(command, &space, settings)?;
-        let engine =
-            flags.get_one::<String>("engine").or(known.as_ref().map(|head| &head.engine)).cloned();
+        let engine = flags
+            .get_one::<String>("engine")
+            .or(known.as_ref().map(|header| &header.engine))
+            .cloned();
         let seed_of_study =
-            known.as_ref().map(|head| head.seed).filter(|_| !flags.contains_id("seed"));
+            known.as_ref().map(|header| header.seed).filter(|_| !flags.contains_id("seed"));
 
-        let head = StudyHeader {
+        let header = StudyHeader {
             engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
             seed: seed_of_study.unwrap_or(params.seed),
             space,
-            lag,
-            pieces: 1,
-            race: false,
+            parallel_trials,
+            folds: 1,
+            prune: false,
             task: program.task(),
         };
 
-        let threads = if params.threads == 0 { lag } else { params.threads };
+        let threads = if params.threads == 0 { parallel_trials } else { params.threads };
 
         Ok(CommandTuneRequest {
             program,
-            head,
+            header,
             study,
             limits: StudyLimits { trials, seconds: time_limit, threads, ..StudyLimits::default() },
         })
@@ -165,7 +167,7 @@ fn known_head(study: Option<&PathBuf>) -> Result<Option<StudyHeader>> {
     let exists = |path: &&PathBuf| {
         std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0)
     };
-    study.filter(exists).map(|path| Ok(read_study(path)?.head)).transpose()
+    study.filter(exists).map(|path| Ok(read_study(path)?.header)).transpose()
 }
 
 /// How the program is run, and where its value is.
@@ -205,19 +207,19 @@ fn seconds(name: &str, flags: &ArgMatches, gather: &mut Gather) -> Option<f64> {
 /// Runs the command.
 pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) -> Result<()> {
     let console = flags::console(flags);
-    let CommandTuneRequest { program, head, study: path, limits } =
+    let CommandTuneRequest { program, header, study: path, limits } =
         CommandTuneRequest::new(flags, command)?;
-    let mut study = Study::open(path.as_deref(), head)?;
+    let mut study = Study::open(path.as_deref(), header)?;
     console.notes(study.notes());
-    let head = study.head().clone();
+    let header = study.header().clone();
     let known = study.trials().count();
 
     console.line(&format!(
         "tuning {1} with {0}, {2} concurrent, seed {3}{4}",
-        head.engine,
-        count(head.space.len(), "parameter"),
-        count(head.lag, "trial"),
-        head.seed,
+        header.engine,
+        count(header.space.len(), "parameter"),
+        count(header.parallel_trials, "trial"),
+        header.seed,
         if known > 0 {
             format!("; the study has {} already", count(known, "trial"))
         } else {
@@ -226,7 +228,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     ));
 
     interrupt.arm();
-    let mut progress = TrialProgress::new(console, head.task.measure.clone());
+    let mut progress = TrialProgress::new(console, header.task.metric.clone());
     let started = Instant::now();
     let limits = StudyLimits { budget: interrupt.budget(), ..limits };
     let outcome = study.run(&program, &limits, &mut |event| progress.show(event))?;
@@ -237,15 +239,15 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     }
 
     match flags.get_flag("json") {
-        true => console::print_json(&report(&head, &outcome, seconds)),
-        false => console::print_result(&text(&head, &outcome, seconds, path.as_ref())),
+        true => console::print_json(&report(&header, &outcome, seconds)),
+        false => console::print_result(&text(&header, &outcome, seconds, path.as_ref())),
     }
 }
 
 /// Why there is no best trial.
 fn no_result_message(outcome: &StudyOutcome) -> String {
-    let last = outcome.trials.iter().rev().find_map(|trial| match &trial.ending {
-        Some(Ending::Failed { reason }) => Some((trial.id, reason)),
+    let last = outcome.trials.iter().rev().find_map(|trial| match &trial.outcome {
+        Some(TrialOutcome::Failed { reason }) => Some((trial.id, reason)),
         _ => None,
     });
 
@@ -264,7 +266,7 @@ fn no_result_message(outcome: &StudyOutcome) -> String {
 }
 
 fn text(
-    head: &StudyHeader,
+    header: &StudyHeader,
     outcome: &StudyOutcome,
     seconds: f64,
     path: Option<&PathBuf>,
@@ -272,48 +274,49 @@ fn text(
     let tally = &outcome.tally;
     let mut text = format!(
         "{} in {seconds:.1} s, {} failed{}\n",
-        { count(tally.ended, "trial") },
+        { count(tally.finished, "trial") },
         tally.failed,
-        stop_reason_text(outcome.ended)
+        stop_reason_text(outcome.stop_reason)
     );
 
     if let Some(best) = outcome.best() {
-        let value =
-            best.whole().map_or(String::new(), |loss| number(head.task.measure.figure(loss)));
-        text.push_str(&format!("best trial {}: {} {value}\n", best.id, head.task.measure.name));
-        let values = named::json(&head.space, &best.point);
+        let value = best
+            .complete_loss()
+            .map_or(String::new(), |loss| number(header.task.metric.value(loss)));
+        text.push_str(&format!("best trial {}: {} {value}\n", best.id, header.task.metric.name));
+        let values = named::json(&header.space, &best.point);
         for (name, value) in
-            head.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?)))
+            header.space.params().iter().filter_map(|p| Some((&p.name, values.get(&p.name)?)))
         {
             text.push_str(&format!("  {name} = {value}\n"));
         }
     }
 
-    let unfinished = matches!(outcome.ended, StopReason::Time | StopReason::Stopped);
+    let unfinished = matches!(outcome.stop_reason, StopReason::Time | StopReason::Stopped);
     if let Some(path) = path.filter(|_| unfinished) {
         text.push_str(&format!("run the same command to continue from {}\n", path.display()));
     }
     text
 }
 
-fn report(head: &StudyHeader, outcome: &StudyOutcome, seconds: f64) -> Value {
-    let measure = &head.task.measure;
+fn report(header: &StudyHeader, outcome: &StudyOutcome, seconds: f64) -> Value {
+    let metric = &header.task.metric;
     let best = outcome.best().map(|best| {
         json!({
             "trial": best.id,
-            "value": best.whole().map(|loss| measure.figure(loss)),
-            "parameters": named::json(&head.space, &best.point),
+            "value": best.complete_loss().map(|loss| metric.value(loss)),
+            "parameters": named::json(&header.space, &best.point),
         })
     });
 
     json!({
-        "engine": head.engine,
-        "seed": head.seed,
-        "parallel": head.lag,
-        "metric": measure.name,
-        "trials": outcome.tally.ended,
+        "engine": header.engine,
+        "seed": header.seed,
+        "parallel": header.parallel_trials,
+        "metric": metric.name,
+        "trials": outcome.tally.finished,
         "failed": outcome.tally.failed,
-        "stop_reason": stop_reason_name(outcome.ended),
+        "stop_reason": stop_reason_name(outcome.stop_reason),
         "best": best,
         "seconds": seconds,
     })

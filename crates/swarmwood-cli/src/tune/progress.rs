@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use swarmwood::tune::{StudyMetric, StudyNews, TuneEvent};
+use swarmwood::tune::{StudyMetric, StudyUpdate, TuneEvent};
 
 use crate::console::Console;
 use crate::format::{count, number};
@@ -12,7 +12,7 @@ use crate::format::{count, number};
 /// Shows the trials of a search.
 pub(super) struct TrialProgress {
     console: Console,
-    measure: StudyMetric,
+    metric: StudyMetric,
     bar: Option<ProgressBar>,
     printed_at: Instant,
     printed_trials: usize,
@@ -20,7 +20,7 @@ pub(super) struct TrialProgress {
 
 impl TrialProgress {
     /// Chooses between the bar and plain lines.
-    pub(super) fn new(console: Console, measure: StudyMetric) -> Self {
+    pub(super) fn new(console: Console, metric: StudyMetric) -> Self {
         let bar = (!console.quiet && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let style =
@@ -29,38 +29,38 @@ impl TrialProgress {
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        TrialProgress { console, measure, bar, printed_at: Instant::now(), printed_trials: 0 }
+        TrialProgress { console, metric, bar, printed_at: Instant::now(), printed_trials: 0 }
     }
 
     /// Shows the state of the search.
     pub(super) fn show(&mut self, event: &TuneEvent<'_>) {
-        if matches!(event.news, StudyNews::Nothing) {
+        if matches!(event.update, StudyUpdate::Tick) {
             return;
         }
-        let (tally, trials) = (event.standing.tally, event.standing.trials);
+        let (tally, trials) = (event.progress.tally, event.progress.trials);
         let best = tally.best.map(|(id, loss)| {
-            format!("best {} {} (trial {id})", self.measure.name, number(self.measure.figure(loss)))
+            format!("best {} {} (trial {id})", self.metric.name, number(self.metric.value(loss)))
         });
         // A program has one evaluation per trial, which pruning cannot skip.
-        let fits = (tally.pieces > tally.ended)
-            .then(|| format!("{}, {} skipped", count(tally.pieces, "fit"), tally.spared));
+        let fits = (tally.folds > tally.finished)
+            .then(|| format!("{}, {} skipped", count(tally.folds, "fit"), tally.folds_skipped));
         let failed = (tally.failed > 0).then(|| format!("{} failed", tally.failed));
         let state = [best, fits, failed].into_iter().flatten().collect::<Vec<_>>().join(", ");
 
         if let Some(bar) = &self.bar {
             bar.set_length(trials as u64);
-            bar.set_position(tally.ended as u64);
+            bar.set_position(tally.finished as u64);
             bar.set_message(state);
             return;
         }
 
         let tenth = |ended: usize| ended * 10 / trials.max(1);
-        let due = tenth(tally.ended) > tenth(self.printed_trials)
+        let due = tenth(tally.finished) > tenth(self.printed_trials)
             || self.printed_at.elapsed() >= Duration::from_secs(5);
 
         if due {
-            self.console.line(&format!("trial {}/{trials}: {state}", tally.ended));
-            (self.printed_at, self.printed_trials) = (Instant::now(), tally.ended);
+            self.console.line(&format!("trial {}/{trials}: {state}", tally.finished));
+            (self.printed_at, self.printed_trials) = (Instant::now(), tally.finished);
         }
     }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 use swarmwood::tune::finish::HoldoutResult;
 use swarmwood::tune::{
-    Figure, StopReason, StudyHeader, StudyOutcome, TuneEvent, TuningResult, TuningScore, named,
+    ScoreEstimate, StopReason, StudyHeader, StudyOutcome, TuneEvent, TuningResult, TuningScore,
+    named,
 };
 
 use crate::format::{count, number};
@@ -32,14 +33,14 @@ pub(super) struct BestTrialUpdate {
 impl BestTrialUpdate {
     /// Adds an update if the event has a new best trial.
     pub(super) fn record(all: &mut Vec<BestTrialUpdate>, event: &TuneEvent<'_>) {
-        if let Some((id, loss)) = event.standing.tally.best
+        if let Some((id, loss)) = event.progress.tally.best
             && all.last().is_none_or(|last| last.id != id)
         {
             all.push(BestTrialUpdate {
                 id,
                 loss,
-                seconds: event.standing.elapsed,
-                ended: event.standing.tally.ended,
+                seconds: event.progress.elapsed,
+                ended: event.progress.tally.finished,
             });
         }
     }
@@ -47,7 +48,7 @@ impl BestTrialUpdate {
 
 /// A finished tuning run.
 pub(super) struct TuneSummary {
-    pub head: StudyHeader,
+    pub header: StudyHeader,
     pub outcome: StudyOutcome,
     pub finished: TuningResult,
     pub improvements: Vec<BestTrialUpdate>,
@@ -64,19 +65,19 @@ impl TuneSummary {
     /// The tuned parameters of the best trial.
     fn best_parameters(&self) -> Map<String, Value> {
         let best = self.outcome.trials.iter().find(|trial| trial.id == self.finished.best);
-        best.map_or(Map::new(), |trial| named::json(&self.head.space, &trial.point))
+        best.map_or(Map::new(), |trial| named::json(&self.header.space, &trial.point))
     }
 
     pub(super) fn text(&self) -> String {
         let tally = &self.outcome.tally;
         let mut text = format!(
             "{} in {:.1} s: {}, {} skipped by pruning, {} failed{}\n",
-            count(tally.ended, "trial"),
+            count(tally.finished, "trial"),
             self.seconds.tune,
-            count(tally.pieces, "fit"),
-            tally.spared,
+            count(tally.folds, "fit"),
+            tally.folds_skipped,
             tally.failed,
-            stop_reason_text(self.outcome.ended),
+            stop_reason_text(self.outcome.stop_reason),
         );
 
         let parameters: Vec<String> = self
@@ -89,17 +90,17 @@ impl TuneSummary {
 
         text.push_str(&format!("best trial {}: {}\n", self.finished.best, parameters.join(", ")));
         text.push_str(&format!("{:<34} {:>12} {:>10}\n", "", self.score.name, "± error"));
-        let mut line = |name: &str, figure: Figure| {
+        let mut line = |name: &str, figure: ScoreEstimate| {
             let error = figure.error.map_or("?".to_string(), number);
             text.push_str(&format!("{name:<34} {:>12} {error:>10}\n", number(figure.value)));
         };
 
         line(
             &format!("cross-validated score ({})", count(self.folds, "fold")),
-            self.finished.tuned,
+            self.finished.cv_score,
         );
 
-        if let Some(holdout) = &self.finished.untouched {
+        if let Some(holdout) = &self.finished.holdout {
             line(&format!("hold-out score ({})", count(holdout.rows, "row")), holdout.best);
             line("optimism", holdout.optimism);
             if let Some(fixed) = holdout.fixed {
@@ -134,7 +135,7 @@ impl TuneSummary {
         let improvements = self.improvements.iter().map(|new| {
             json!({
                 "trial": new.id,
-                "score": self.score.figure(new.loss),
+                "score": self.score.value(new.loss),
                 "seconds": new.seconds,
                 "trials_finished": new.ended,
             })
@@ -142,22 +143,22 @@ impl TuneSummary {
 
         json!({
             "method": finished.params.method.name(),
-            "engine": self.head.engine,
-            "seed": self.head.seed,
+            "engine": self.header.engine,
+            "seed": self.header.seed,
             "metric": self.score.name,
             "higher_is_better": self.score.higher_is_better,
             "folds": self.folds,
             "rows": self.rows,
-            "trials": tally.ended,
-            "fits": tally.pieces,
-            "fits_skipped": tally.spared,
-            "trials_pruned": tally.raced,
+            "trials": tally.finished,
+            "fits": tally.folds,
+            "fits_skipped": tally.folds_skipped,
+            "trials_pruned": tally.pruned,
             "trials_failed": tally.failed,
-            "stop_reason": stop_reason_name(self.outcome.ended),
+            "stop_reason": stop_reason_name(self.outcome.stop_reason),
             "best": {"trial": finished.best, "parameters": self.best_parameters()},
             "parameters": parameters_json(&finished.params),
-            "cv_score": score_json(finished.tuned),
-            "holdout": finished.untouched.as_ref().map(holdout_json),
+            "cv_score": score_json(finished.cv_score),
+            "holdout": finished.holdout.as_ref().map(holdout_json),
             "ensemble_trials": finished.members,
             "improvements": improvements.collect::<Vec<_>>(),
             "seconds": {"read": self.seconds.read, "tune": self.seconds.tune, "finish": self.seconds.finish},
@@ -169,7 +170,7 @@ impl TuneSummary {
     }
 }
 
-fn score_json(figure: Figure) -> Value {
+fn score_json(figure: ScoreEstimate) -> Value {
     json!({"score": figure.value, "standard_error": figure.error})
 }
 

@@ -1,13 +1,11 @@
-//! The end of a tuning: what the best configuration is worth on rows that no trial has seen, and
-//! the model itself.
+//! The end of a tuning run: the score of the best configuration on held-out rows, and the model.
 //!
-//! The score that a configuration was chosen by is too good: it is the best of many, and luck was
-//! one of the reasons. So the best configuration is fitted once more on all rows that trials saw
-//! and measured on the rows that none of them did; both figures are told with their standard
-//! errors, and the difference is the optimism of the tuning. The model that is kept is then fitted
-//! on all rows.
+//! The score that a configuration was selected by is biased: it is the best of many, partly by
+//! chance. So the best configuration is fitted once more on all rows that trials saw and scored on
+//! the held-out rows; both scores are reported with their standard errors, and the difference is
+//! the optimism of the tuning. The final model is then fitted on all rows.
 //!
-//! The standard error of a cross-validation is that of the mean of its folds. That of the untouched
+//! The standard error of a cross-validation is that of the mean of its folds. That of the held-out
 //! rows is the jackknife over twenty groups of them (Shao and Tu 1995, section 2.3), which holds
 //! for any metric.
 
@@ -30,24 +28,24 @@ use crate::{Error, Result, registry};
 /// Groups of the jackknife.
 const GROUPS: usize = 20;
 
-/// A figure and how sure it is.
+/// A score and its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
-    /// The figure, in the sign that people know.
+pub struct ScoreEstimate {
+    /// The score, in the usual sign of its metric.
     pub value: f64,
-    /// Its standard error; `None` if it cannot be told.
+    /// Its standard error; `None` if it is not known.
     pub error: Option<f64>,
 }
 
-impl Figure {
-    /// The difference of two figures that do not share their chance.
-    fn less(self, other: Figure) -> Figure {
+impl ScoreEstimate {
+    /// The difference of two independent estimates.
+    fn minus(self, other: ScoreEstimate) -> ScoreEstimate {
         let error = self.error.zip(other.error).map(|(a, b)| a.hypot(b));
-        Figure { value: self.value - other.value, error }
+        ScoreEstimate { value: self.value - other.value, error }
     }
 }
 
-/// What there is to finish.
+/// The input of the final fits.
 #[derive(Clone, Copy)]
 pub struct FinalFit<'a> {
     /// The objective of the study.
@@ -55,51 +53,51 @@ pub struct FinalFit<'a> {
     /// All rows, for the model.
     pub all: &'a Rows,
     /// The rows that no trial saw, if any were held out.
-    pub held: Option<&'a Rows>,
+    pub holdout: Option<&'a Rows>,
     /// How many of the best configurations the model is the mean of; 0 and 1 take the best alone.
     pub ensemble: usize,
-    /// Threads; 0 is one a core.
+    /// Threads; 0 is one per core.
     pub threads: usize,
 }
 
-/// What the untouched rows say.
+/// The scores on the held-out rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HoldoutResult {
     /// Rows held out.
     pub rows: usize,
     /// The best configuration, fitted on all rows that trials saw.
-    pub best: Figure,
+    pub best: ScoreEstimate,
     /// How much better the tuned score looks than that: positive is too good.
-    pub optimism: Figure,
+    pub optimism: ScoreEstimate,
     /// The fixed parameters alone, without any tuning.
-    pub fixed: Option<Figure>,
+    pub fixed: Option<ScoreEstimate>,
     /// The mean of the best configurations, if there is one.
-    pub ensemble: Option<Figure>,
-    /// Every metric of the model that is kept, or rather of its like without these rows.
+    pub ensemble: Option<ScoreEstimate>,
+    /// Every metric of the final model's configuration, fitted without these rows.
     pub metrics: Vec<(&'static str, f64)>,
 }
 
-/// How a tuning ended.
+/// The result of a tuning run.
 #[derive(Debug)]
 pub struct TuningResult {
     /// The number of the best trial.
     pub best: u64,
     /// Its parameters; rounds that early stopping found are their number of trees.
     pub params: Params,
-    /// Its cross-validated score: what it was chosen by.
-    pub tuned: Figure,
-    /// What the untouched rows say of it.
-    pub untouched: Option<HoldoutResult>,
+    /// Its cross-validated score, which it was selected by.
+    pub cv_score: ScoreEstimate,
+    /// Its scores on the held-out rows.
+    pub holdout: Option<HoldoutResult>,
     /// Trials whose mean the model is; empty without an ensemble.
     pub members: Vec<u64>,
     /// The model, fitted on all rows.
     pub model: Model,
-    /// Things the user should know.
+    /// Remarks for the user.
     pub notes: Vec<String>,
 }
 
 impl FinalFit<'_> {
-    /// Measures the best trial and fits the model. `observer` hears of the fits.
+    /// Scores the best trial and fits the model. `observer` is told of the progress of the fits.
     pub fn finish(
         &self,
         outcome: &StudyOutcome,
@@ -109,10 +107,10 @@ impl FinalFit<'_> {
         let params = self.params(chosen)?;
         let mut notes = Vec::new();
         let members = self.members(outcome, chosen, &params, &mut notes)?;
-        let tuned = self.tuned(chosen);
-        let untouched = self
-            .held
-            .map(|held| self.untouched(held, &params, &members, tuned, observer))
+        let cv_score = self.cv_score(chosen);
+        let holdout = self
+            .holdout
+            .map(|rows| self.score_holdout(rows, &params, &members, cv_score, observer))
             .transpose()?;
         let model = match members.len() {
             0 => self.fit(self.all, &params, observer)?.model,
@@ -122,8 +120,8 @@ impl FinalFit<'_> {
         Ok(TuningResult {
             best: chosen.id,
             params: params.into_inner(),
-            tuned,
-            untouched,
+            cv_score,
+            holdout,
             members,
             model,
             notes,
@@ -133,7 +131,7 @@ impl FinalFit<'_> {
     /// The parameters of a trial for a fit without validation rows.
     fn params(&self, trial: &TrialRecord) -> Result<ValidParams> {
         let mut params = self.native.params(&trial.point)?.into_inner();
-        let rounds: Vec<usize> = trial.pieces.iter().filter_map(|piece| piece.rounds).collect();
+        let rounds: Vec<usize> = trial.folds.iter().filter_map(|fold| fold.rounds).collect();
         if !rounds.is_empty() {
             let mean = rounds.iter().sum::<usize>() as f64 / rounds.len() as f64;
             params.trees = (mean.round() as usize).max(1);
@@ -164,12 +162,15 @@ impl FinalFit<'_> {
             return Ok(Vec::new());
         }
         let loss = registry::objective_or_thresholded(params, target)?;
-        let mut whole: Vec<(f64, &TrialRecord)> =
-            outcome.trials.iter().filter_map(|trial| Some((trial.whole()?, trial))).collect();
-        whole.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.id.cmp(&b.1.id)));
+        let mut complete: Vec<(f64, &TrialRecord)> = outcome
+            .trials
+            .iter()
+            .filter_map(|trial| Some((trial.complete_loss()?, trial)))
+            .collect();
+        complete.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.id.cmp(&b.1.id)));
         let mut seen = BTreeSet::new();
         let mut members = Vec::new();
-        for (_, trial) in whole {
+        for (_, trial) in complete {
             let params = self.params(trial)?;
             let alike =
                 !params.is_linear() && registry::objective_or_thresholded(&params, target)? == loss;
@@ -184,51 +185,51 @@ impl FinalFit<'_> {
         if members.len() < self.ensemble {
             let (found, wanted) = (members.len(), self.ensemble);
             notes
-                .push(format!("only {found} of {wanted} configurations can be averaged: whole, distinct, of one loss"));
+                .push(format!("only {found} of {wanted} configurations can be averaged: complete, distinct, of one loss"));
         }
         Ok(if members.len() > 1 { members } else { Vec::new() })
     }
 
     /// The cross-validated score and the standard error of the mean of its folds.
-    fn tuned(&self, trial: &TrialRecord) -> Figure {
+    fn cv_score(&self, trial: &TrialRecord) -> ScoreEstimate {
         let score = self.native.common().score;
-        let figures: Vec<f64> = trial.pieces.iter().map(|piece| score.figure(piece.loss)).collect();
-        let count = figures.len() as f64;
-        let mean = figures.iter().sum::<f64>() / count;
-        let spread: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
-        let error = (figures.len() > 1).then(|| (spread / (count - 1.0) / count).sqrt());
-        Figure { value: mean, error }
+        let scores: Vec<f64> = trial.folds.iter().map(|fold| score.value(fold.loss)).collect();
+        let count = scores.len() as f64;
+        let mean = scores.iter().sum::<f64>() / count;
+        let spread: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+        let error = (scores.len() > 1).then(|| (spread / (count - 1.0) / count).sqrt());
+        ScoreEstimate { value: mean, error }
     }
 
-    fn untouched(
+    fn score_holdout(
         &self,
-        held: &Rows,
+        holdout: &Rows,
         params: &ValidParams,
         members: &[(u64, ValidParams)],
-        tuned: Figure,
+        cv_score: ScoreEstimate,
         observer: &mut dyn FnMut(&Event),
     ) -> Result<HoldoutResult> {
         let seen = self.native.rows();
         let model = self.fit(seen, params, observer)?.model;
-        let (best, mut metrics) = self.measure(&model, held)?;
+        let (best, mut metrics) = self.score(&model, holdout)?;
         let fixed =
             self.fixed_params().map(|params| self.fit(seen, &params, observer)).transpose()?;
         let fixed = fixed
-            .map(|trained| self.measure(&trained.model, held))
+            .map(|trained| self.score(&trained.model, holdout))
             .transpose()?
-            .map(|(figure, _)| figure);
+            .map(|(score, _)| score);
         let mut ensemble = None;
         if !members.is_empty() {
-            let (figure, of_mean) = self.measure(&self.mean(seen, members, observer)?, held)?;
-            (ensemble, metrics) = (Some(figure), of_mean);
+            let (score, of_mean) = self.score(&self.mean(seen, members, observer)?, holdout)?;
+            (ensemble, metrics) = (Some(score), of_mean);
         }
         // A score that is high is good, a loss that is low.
         let better = if self.native.common().score.higher_is_better {
-            tuned.less(best)
+            cv_score.minus(best)
         } else {
-            best.less(tuned)
+            best.minus(cv_score)
         };
-        Ok(HoldoutResult { rows: held.rows, best, optimism: better, fixed, ensemble, metrics })
+        Ok(HoldoutResult { rows: holdout.rows, best, optimism: better, fixed, ensemble, metrics })
     }
 
     /// The parameters without any tuning, if they make sense for the target.
@@ -266,7 +267,11 @@ impl FinalFit<'_> {
     }
 
     /// The score on some rows with its standard error, and every metric.
-    fn measure(&self, model: &Model, rows: &Rows) -> Result<(Figure, Vec<(&'static str, f64)>)> {
+    fn score(
+        &self,
+        model: &Model,
+        rows: &Rows,
+    ) -> Result<(ScoreEstimate, Vec<(&'static str, f64)>)> {
         let score = self.native.common().score;
         let held = HeldOutRows::predict(model, rows, self.threads)?;
         let metrics = held.metrics(|_| 1.0);
@@ -283,27 +288,24 @@ impl FinalFit<'_> {
             ((count - 1.0) / count * left.iter().map(|value| (value - mean).powi(2)).sum::<f64>())
                 .sqrt()
         });
-        Ok((Figure { value, error }, metrics))
+        Ok((ScoreEstimate { value, error }, metrics))
     }
 }
 
-/// The group of a row: by chance, but always the same, so that a sorted file does no harm.
+/// The group of a row: a hash of its number, so that the order of the file does not matter.
 fn group(row: usize, groups: usize) -> usize {
     (rng::hash(0, 0, row as u64) % groups as u64) as usize
 }
 
-/// Why there is nothing to finish.
+/// The error that no trial is complete.
 fn no_trial(outcome: &StudyOutcome) -> Error {
-    use super::trial::Ending;
-    let reason = outcome.trials.iter().find_map(|trial| match &trial.ending {
-        Some(Ending::Failed { reason }) => Some(format!("; the first failure: {reason}")),
+    use super::trial::TrialOutcome;
+    let reason = outcome.trials.iter().find_map(|trial| match &trial.outcome {
+        Some(TrialOutcome::Failed { reason }) => Some(format!("; the first failure: {reason}")),
         _ => None,
     });
     let count = outcome.trials.len();
-    Error::Run(format!(
-        "none of {count} trials was evaluated to the end{}",
-        reason.unwrap_or_default()
-    ))
+    Error::Run(format!("none of {count} trials is complete{}", reason.unwrap_or_default()))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct ParameterValues {
 /// cannot tell.
 pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
     let told: Vec<(&TrialRecord, f64)> =
-        trials.iter().filter_map(|trial| Some((trial, trial.ending.as_ref()?.loss()?))).collect();
+        trials.iter().filter_map(|trial| Some((trial, trial.outcome.as_ref()?.loss()?))).collect();
     let losses: Vec<f64> = told.iter().map(|(_, loss)| *loss).collect();
     let column = |at: usize| {
         let number = |value: PointValue| match (space.label(at, value), value) {
@@ -118,7 +118,7 @@ pub fn ranked(space: &Space, trials: &[TrialRecord]) -> Vec<(String, Option<f64>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::trial::Ending;
+    use crate::tune::trial::TrialOutcome;
     use swarmwood_search::rng::Stream;
     use swarmwood_search::{Param, Point};
 
@@ -126,8 +126,8 @@ mod tests {
         let trial = |id: u64| {
             let mut stream = Stream::new(5, id, 0);
             let point = space.draw(&mut stream);
-            let ending = Some(Ending::Whole { loss: loss(&point, &mut stream) });
-            TrialRecord { id, point, worker: 0, pieces: Vec::new(), ending, seconds: 0.0 }
+            let outcome = Some(TrialOutcome::Complete { loss: loss(&point, &mut stream) });
+            TrialRecord { id, point, worker: 0, folds: Vec::new(), outcome, seconds: 0.0 }
         };
         (0..300).map(trial).collect()
     }

@@ -1,5 +1,4 @@
-//! Our own learners as the thing to tune: a trial is a cross-validation, a piece of it the fit of
-//! one fold.
+//! The built-in learners as an objective: a trial is a cross-validation, one fit per fold.
 //!
 //! What does not depend on a configuration is done once and shared by all fits, read-only: rows are
 //! read once, binned once for every `max_bin`, and cut into the same folds for every trial, so that
@@ -67,7 +66,7 @@ impl NativeObjective {
     /// let loss = |number| {
     ///     let point = space.nth(number).unwrap();
     ///     let trial = Proposal { id: 0, space: &space, point: &point };
-    ///     native.piece(&trial, 0, &Budget::unlimited()).unwrap().loss
+    ///     native.evaluate_fold(&trial, 0, &Budget::unlimited()).unwrap().loss
     /// };
     /// assert!(loss(1) < loss(0));
     /// # Ok::<(), swarmwood::Error>(())
@@ -99,7 +98,7 @@ impl NativeObjective {
     }
 
     /// The fold of each row.
-    pub fn folds(&self) -> &[usize] {
+    pub fn fold_of_row(&self) -> &[usize] {
         self.data.fold_of_row()
     }
 
@@ -162,20 +161,20 @@ impl NativeObjective {
 mod tests;
 
 impl TrialObjective for NativeObjective {
-    fn pieces(&self) -> usize {
+    fn folds(&self) -> usize {
         self.common.folds
     }
 
-    fn piece(
+    fn evaluate_fold(
         &self,
         trial: &Proposal<'_>,
-        piece: usize,
+        fold: usize,
         budget: &Budget,
     ) -> std::result::Result<FoldResult, String> {
-        let told = |error: Error| error.to_string();
+        let message = |error: Error| error.to_string();
         let params =
-            native_space::params(&self.common.params, trial.space, trial.point).map_err(told)?;
-        let fit = self.fit(&params, piece, budget).map_err(told)?;
+            native_space::params(&self.common.params, trial.space, trial.point).map_err(message)?;
+        let fit = self.fit(&params, fold, budget).map_err(message)?;
         let loss = self.common.score.loss(self.common.score.find(&fit.metrics)?);
         if !loss.is_finite() {
             return Err(format!("the metric {} is {loss}", self.common.score.name));

@@ -1,8 +1,7 @@
-//! What is tuned: whatever can say how good a configuration is, piece by piece.
+//! What is tuned: anything that gives the loss of a configuration, fold by fold.
 //!
-//! A piece is a fold of a cross-validation, or the whole of a program's answer. Pieces of several
-//! trials run side by side; whoever schedules them may leave out the rest of a trial that is
-//! clearly behind.
+//! An objective without cross-validation, such as a program, has a single fold. Folds of several
+//! trials run in parallel; remaining folds of a pruned trial are not evaluated.
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_search::{Point, Space};
@@ -12,32 +11,32 @@ use swarmwood_search::{Point, Space};
 pub struct Proposal<'a> {
     /// The trial's number in the study.
     pub id: u64,
-    /// What the configuration is a point of.
+    /// The space that the configuration is a point of.
     pub space: &'a Space,
     /// The configuration.
     pub point: &'a Point,
 }
 
-/// What one piece of a trial came to.
+/// The result of one fold of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoldResult {
     /// The loss; smaller is better.
     pub loss: f64,
-    /// Rounds that were best, where rounds can be stopped early.
+    /// The best number of rounds, with early stopping.
     pub rounds: Option<usize>,
 }
 
 /// Something to tune.
 pub trait TrialObjective: Sync {
-    /// Pieces of every trial; at least one. FoldResult `k` of any two trials may be compared.
-    fn pieces(&self) -> usize;
+    /// The number of folds of every trial; at least one. Fold `k` of any two trials is comparable.
+    fn folds(&self) -> usize;
 
-    /// Evaluates a piece on one thread; it gives up soon after the budget is interrupted. The text
-    /// of a failure says why for people.
-    fn piece(
+    /// Evaluates a fold on one thread; it returns soon after the budget is interrupted. The error
+    /// is a message for the user.
+    fn evaluate_fold(
         &self,
         trial: &Proposal<'_>,
-        piece: usize,
+        fold: usize,
         budget: &Budget,
     ) -> Result<FoldResult, String>;
 }

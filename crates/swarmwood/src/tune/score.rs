@@ -81,13 +81,13 @@ impl TuningScore {
             .collect()
     }
 
-    /// The loss of a figure: what an engine makes small.
-    pub fn loss(&self, figure: f64) -> f64 {
-        if self.higher_is_better { 1.0 - figure } else { figure }
+    /// The loss of a score, which an engine minimises.
+    pub fn loss(&self, score: f64) -> f64 {
+        if self.higher_is_better { 1.0 - score } else { score }
     }
 
-    /// The figure of a loss, in the sign that people know.
-    pub fn figure(&self, loss: f64) -> f64 {
+    /// The score of a loss, in the usual sign of its metric.
+    pub fn value(&self, loss: f64) -> f64 {
         // Adding zero turns minus zero into zero.
         if self.higher_is_better { 1.0 - loss + 0.0 } else { loss + 0.0 }
     }
@@ -148,7 +148,7 @@ mod tests {
             assert_eq!(names, scores);
             for score in TuningScore::all(&kind) {
                 let value = score.find(&metrics).unwrap();
-                assert!((score.figure(score.loss(value)) - value).abs() < 1e-12);
+                assert!((score.value(score.loss(value)) - value).abs() < 1e-12);
             }
         }
         let error =

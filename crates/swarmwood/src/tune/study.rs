@@ -1,6 +1,6 @@
-//! A study: a sequence of trials, who evaluates them, and the journal that remembers them.
+//! A study: a sequence of trials, the workers that evaluate them, and the journal that stores them.
 
-mod keep;
+mod connection;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -8,19 +8,20 @@ mod tests;
 use std::path::Path;
 
 use swarmwood_learn::budget::Budget;
-use swarmwood_search::Engine;
+use swarmwood_learn::plan::{Task, TaskQueue, TaskRows};
+use swarmwood_search::{Engine, Point};
 
 use super::engine;
-use super::head::StudyHeader;
-use super::objective::TrialObjective;
-use super::schedule;
+use super::header::StudyHeader;
+use super::objective::{Proposal, TrialObjective};
 use super::sequence::{Sequence, StudyTally};
 use super::trial::{TrialRecord, best};
 use crate::{Error, Result};
-use keep::JournalConnection;
+use connection::JournalConnection;
+use run::StudyRun;
 
-/// A study. With a path it lives in a journal, which other processes may share and a later one can
-/// go on with; without one it is in memory.
+/// A study. With a path it is stored in a journal, which other processes may share and a later one
+/// can resume; without one it is in memory.
 ///
 /// ```
 /// use swarmwood::learn::budget::Budget;
@@ -29,49 +30,49 @@ use keep::JournalConnection;
 ///
 /// struct Parabola;
 /// impl TrialObjective for Parabola {
-///     fn pieces(&self) -> usize {
+///     fn folds(&self) -> usize {
 ///         1
 ///     }
-///     fn piece(&self, trial: &Proposal<'_>, _: usize, _: &Budget) -> Result<FoldResult, String> {
+///     fn evaluate_fold(&self, trial: &Proposal<'_>, _: usize, _: &Budget) -> Result<FoldResult, String> {
 ///         let x = trial.space.number(0, trial.point[0]).ok_or("no x")?;
 ///         Ok(FoldResult { loss: (x - 3.0).powi(2), rounds: None })
 ///     }
 /// }
-/// let measure = StudyMetric { name: "loss".into(), from: None };
-/// let head = StudyHeader {
+/// let metric = StudyMetric { name: "loss".into(), from: None };
+/// let header = StudyHeader {
 ///     engine: "random".into(),
 ///     seed: 1,
 ///     space: Space::new(vec![Param::integer("x", -10, 10)]).unwrap(),
-///     lag: 4,
-///     pieces: 1,
-///     race: false,
-///     task: StudyTask { text: "a parabola".into(), fingerprint: 0, measure },
+///     parallel_trials: 4,
+///     folds: 1,
+///     prune: false,
+///     task: StudyTask { text: "a parabola".into(), fingerprint: 0, metric },
 /// };
-/// let mut study = Study::open(None, head)?;
+/// let mut study = Study::open(None, header)?;
 /// let limits = StudyLimits { trials: 21, ..StudyLimits::default() };
 /// let outcome = study.run(&Parabola, &limits, &mut |_| {})?;
-/// assert_eq!(outcome.best().and_then(|best| best.whole()), Some(0.0));
+/// assert_eq!(outcome.best().and_then(|best| best.complete_loss()), Some(0.0));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub struct Study {
-    head: StudyHeader,
+    header: StudyHeader,
     sequence: Sequence,
     notes: Vec<String>,
-    keeper: Option<JournalConnection>,
-    /// Whether a run could not be written down: what is in memory is not what is in the journal.
-    spoilt: bool,
+    connection: Option<JournalConnection>,
+    /// Whether a write failed: the trials in memory are not those in the journal.
+    out_of_sync: bool,
 }
 
-/// When to stop, and how many threads there are.
+/// When to stop, and the number of threads.
 #[derive(Debug, Clone)]
 pub struct StudyLimits {
     /// Trials of the whole study, those of earlier runs and of other processes included.
     pub trials: usize,
-    /// Seconds of this run; trials under way are given up and stay open.
+    /// Seconds of this run; running trials are interrupted and can be resumed.
     pub seconds: Option<f64>,
-    /// Threads of this process; 0 is one a core. They change nothing but how long it takes.
+    /// Threads of this process; 0 is one per core. They change the duration and nothing else.
     pub threads: usize,
-    /// Whoever keeps a clone can cancel the run; trials under way are given up and stay open.
+    /// A clone of it cancels the run; running trials are interrupted and can be resumed.
     pub budget: Budget,
 }
 
@@ -81,32 +82,32 @@ impl Default for StudyLimits {
     }
 }
 
-/// Something that happened in a study.
+/// An event of a running study.
 #[derive(Debug, Clone, Copy)]
 pub struct TuneEvent<'a> {
-    /// What is new.
-    pub news: StudyNews<'a>,
-    /// How the study stands.
-    pub standing: StudyProgress,
+    /// What happened.
+    pub update: StudyUpdate<'a>,
+    /// The progress of the study.
+    pub progress: StudyProgress,
 }
 
-/// What is new.
+/// What happened in a study.
 #[derive(Debug, Clone, Copy)]
-pub enum StudyNews<'a> {
-    /// The run begins; the standing tells what was there already.
-    Begin,
-    /// A trial ended, here or in another process.
-    Trial(&'a TrialRecord),
-    /// Nothing, several times a second: fronts may draw how long it has taken.
-    Nothing,
+pub enum StudyUpdate<'a> {
+    /// The run begins; the progress has the trials of earlier runs.
+    Started,
+    /// A trial is finished, in this or another process.
+    TrialFinished(&'a TrialRecord),
+    /// Nothing new, several times a second, for progress displays.
+    Tick,
 }
 
-/// How a study stands.
+/// The progress of a study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudyProgress {
-    /// Trials and pieces.
+    /// Trials and folds.
     pub tally: StudyTally,
-    /// Trials it shall have.
+    /// The limit on its trials.
     pub trials: usize,
     /// Seconds since this run began.
     pub elapsed: f64,
@@ -117,8 +118,7 @@ pub struct StudyProgress {
 pub enum StopReason {
     /// All trials are done.
     Trials,
-    /// The engine had nothing more to ask: all configurations were tried, or it reached an end of
-    /// its own.
+    /// The engine had nothing more to propose: all configurations were tried, or it converged.
     Exhausted,
     /// The time is up.
     Time,
@@ -126,45 +126,47 @@ pub enum StopReason {
     Stopped,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyOutcome {
     /// All trials of the study, in order.
     pub trials: Vec<TrialRecord>,
-    /// Trials and pieces.
+    /// Trials and folds.
     pub tally: StudyTally,
     /// Why it ended.
-    pub ended: StopReason,
+    pub stop_reason: StopReason,
 }
 
 impl StudyOutcome {
-    /// The best whole trial; `None` if all failed.
+    /// The best complete trial; `None` if there is none.
     pub fn best(&self) -> Option<&TrialRecord> {
         best(&self.trials)
     }
 }
 
 impl Study {
-    /// Opens the study of a journal, or makes one. A journal with another head is refused; the
+    /// Opens the study of a journal, or makes one. A journal with another header is refused; the
     /// journal's directory must be writable, for every process that works on a study has a lock
     /// file there.
-    pub fn open(path: Option<&Path>, head: StudyHeader) -> Result<Study> {
-        let made = engine::make(&head.engine, &head.space, head.seed)?;
-        Study::with_engine(path, head, made)
+    pub fn open(path: Option<&Path>, header: StudyHeader) -> Result<Study> {
+        let engine = engine::make(&header.engine, &header.space, header.seed)?;
+        Study::with_engine(path, header, engine)
     }
 
-    /// The same with an engine of one's own, fresh and made from the head's space and seed.
+    /// The same with the caller's engine, which must be new and made from the header's space and
+    /// seed.
     pub fn with_engine(
         path: Option<&Path>,
-        head: StudyHeader,
+        header: StudyHeader,
         engine: Box<dyn Engine>,
     ) -> Result<Study> {
-        let sequence = Sequence::new(&head, engine);
-        let mut study = Study { head, sequence, notes: Vec::new(), keeper: None, spoilt: false };
+        let sequence = Sequence::new(&header, engine);
+        let mut study =
+            Study { header, sequence, notes: Vec::new(), connection: None, out_of_sync: false };
         if let Some(path) = path {
-            study.keeper = Some(JournalConnection::open(
+            study.connection = Some(JournalConnection::open(
                 path,
-                &study.head,
+                &study.header,
                 &mut study.sequence,
                 &mut study.notes,
             )?);
@@ -172,12 +174,12 @@ impl Study {
         Ok(study)
     }
 
-    /// What it is about.
-    pub fn head(&self) -> &StudyHeader {
-        &self.head
+    /// Its header.
+    pub fn header(&self) -> &StudyHeader {
+        &self.header
     }
 
-    /// What was found out while it was opened, for people.
+    /// Remarks for the user, from opening the journal.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -194,23 +196,35 @@ impl Study {
         limits: &StudyLimits,
         observer: &mut dyn FnMut(&TuneEvent<'_>),
     ) -> Result<StudyOutcome> {
-        if objective.pieces() != self.head.pieces {
-            let (has, said) = (objective.pieces(), self.head.pieces);
+        if objective.folds() != self.header.folds {
+            let (has, expected) = (objective.folds(), self.header.folds);
             return Err(Error::Run(format!(
-                "the objective has {has} pieces, but the study says {said}"
+                "the objective has {has} folds, but the study has {expected}"
             )));
         }
-        if self.spoilt {
+        if self.out_of_sync {
             return Err(Error::Run(
-                "the last run could not be written down; open the study again".to_string(),
+                "the last run could not be written to the journal; open the study again"
+                    .to_string(),
             ));
         }
-        let space = self.head.space.clone();
-        let ended = schedule::with_workers(objective, &space, limits, |desk| {
-            run::StudyRun::new(self, desk, limits).go(observer)
+        let space = self.header.space.clone();
+        let evaluate = |task: &Task, point: &Point, budget: &Budget| match task.rows {
+            TaskRows::Fold(fold) => {
+                let proposal = Proposal { id: task.candidate as u64, space: &space, point };
+                objective.evaluate_fold(&proposal, fold, budget)
+            }
+            TaskRows::All => Err("a trial has no task for all rows".to_string()),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let threads = if limits.threads == 0 { cores } else { limits.threads };
+
+        let stop_reason = TaskQueue::run(threads, &limits.budget, evaluate, |queue| {
+            StudyRun::new(self, queue, limits).run(observer)
         });
-        let ended = ended.inspect_err(|_| self.spoilt = true)?;
+        let stop_reason = stop_reason.map_err(Error::Run).flatten();
+        let stop_reason = stop_reason.inspect_err(|_| self.out_of_sync = true)?;
         let trials = self.sequence.trials().cloned().collect();
-        Ok(StudyOutcome { trials, tally: self.sequence.tally(), ended })
+        Ok(StudyOutcome { trials, tally: self.sequence.tally(), stop_reason })
     }
 }

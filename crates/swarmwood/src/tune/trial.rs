@@ -1,70 +1,75 @@
-//! A trial as a study remembers it.
+//! The record of a trial.
 
 use swarmwood_search::Point;
 
 use super::objective::FoldResult;
 
-/// A trial: what was asked, what came of it.
+/// A trial: a configuration, its evaluated folds and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
     /// Its number; trials are numbered from 0 without gaps.
     pub id: u64,
     /// The configuration.
     pub point: Point,
-    /// Which process has it, by the number of its lock file.
+    /// The process that evaluates it, by the number of its lock file.
     pub worker: u64,
-    /// The pieces evaluated so far, from the first on.
-    pub pieces: Vec<FoldResult>,
-    /// How it ended; `None` while it is open.
-    pub ending: Option<Ending>,
-    /// Seconds of work, all pieces together.
+    /// The folds evaluated so far, from the first on.
+    pub folds: Vec<FoldResult>,
+    /// The outcome; `None` while it is running.
+    pub outcome: Option<TrialOutcome>,
+    /// Seconds of work, all folds together.
     pub seconds: f64,
 }
 
-/// How a trial ended.
+/// The outcome of a trial.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
-    /// All pieces were evaluated.
-    Whole {
+pub enum TrialOutcome {
+    /// All folds were evaluated.
+    Complete {
         /// The mean of their losses.
         loss: f64,
     },
-    /// It was clearly behind, so the rest was left out.
-    Raced {
-        /// An estimate: the loss of the trial it was compared with, and how far it was behind.
+    /// It was unlikely to beat the incumbent, so the remaining folds were skipped.
+    Pruned {
+        /// An estimate: the loss of the incumbent plus the mean difference.
         loss: f64,
     },
     /// It could not be evaluated.
     Failed {
-        /// Why, for people.
+        /// The error message.
         reason: String,
     },
 }
 
-impl Ending {
-    /// What an engine is told; `None` if the trial failed.
+impl TrialOutcome {
+    /// The loss that an engine is told; `None` if the trial failed.
     pub fn loss(&self) -> Option<f64> {
         match self {
-            Ending::Whole { loss } | Ending::Raced { loss } => Some(*loss),
-            Ending::Failed { .. } => None,
+            TrialOutcome::Complete { loss } | TrialOutcome::Pruned { loss } => Some(*loss),
+            TrialOutcome::Failed { .. } => None,
         }
     }
 }
 
 impl TrialRecord {
-    /// The loss if all pieces were evaluated: the only figure that may be compared between trials.
-    pub fn whole(&self) -> Option<f64> {
-        match &self.ending {
-            Some(Ending::Whole { loss }) => Some(*loss),
+    /// The loss if all folds were evaluated: only such losses are comparable between trials.
+    pub fn complete_loss(&self) -> Option<f64> {
+        match &self.outcome {
+            Some(TrialOutcome::Complete { loss }) => Some(*loss),
             _ => None,
         }
     }
+
+    /// The losses of the folds evaluated so far.
+    pub fn fold_losses(&self) -> Vec<f64> {
+        self.folds.iter().map(|fold| fold.loss).collect()
+    }
 }
 
-/// The best of the trials that were evaluated whole; of equals the first.
+/// The best of the complete trials; of equals the first.
 pub fn best<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Option<&'a TrialRecord> {
-    let whole = trials.into_iter().filter_map(|trial| Some((trial.whole()?, trial)));
-    whole
+    let complete = trials.into_iter().filter_map(|trial| Some((trial.complete_loss()?, trial)));
+    complete
         .min_by(|(a, first), (b, second)| a.total_cmp(b).then(first.id.cmp(&second.id)))
         .map(|(_, trial)| trial)
 }

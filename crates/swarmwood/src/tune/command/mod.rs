@@ -16,7 +16,7 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_search::Space;
 use swarmwood_search::rng::fingerprint;
 
-use super::head::{StudyMetric, StudyTask};
+use super::header::{StudyMetric, StudyTask};
 use super::objective::{FoldResult, Proposal, TrialObjective};
 use crate::error::Violation;
 use crate::{Error, Result};
@@ -78,7 +78,7 @@ impl Program {
         StudyTask {
             text: self.text.clone(),
             fingerprint: fingerprint(described.bytes().map(u64::from)),
-            measure: StudyMetric { name: value.name().to_string(), from: maximize.then_some(0.0) },
+            metric: StudyMetric { name: value.name().to_string(), from: maximize.then_some(0.0) },
         }
     }
 
@@ -92,11 +92,11 @@ impl Program {
 }
 
 impl TrialObjective for Program {
-    fn pieces(&self) -> usize {
+    fn folds(&self) -> usize {
         1
     }
 
-    fn piece(
+    fn evaluate_fold(
         &self,
         trial: &Proposal<'_>,
         _: usize,

@@ -98,8 +98,8 @@ mod on_unix {
         let program = Program::new(&format!("sh -c '{script}' {{x}}"), &space, settings).unwrap();
         let point = Point(vec![PointValue::Integer(4)]);
         program
-            .piece(&Proposal { id: 3, space: &space, point: &point }, 0, budget)
-            .map(|piece| piece.loss)
+            .evaluate_fold(&Proposal { id: 3, space: &space, point: &point }, 0, budget)
+            .map(|fold| fold.loss)
     }
 
     fn said(script: &str) -> std::result::Result<f64, String> {

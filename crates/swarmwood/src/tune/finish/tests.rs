@@ -1,4 +1,4 @@
-//! Figures that can be told by hand, and an ensemble that is the mean of its parts.
+//! Scores that can be computed by hand, and an ensemble that is the mean of its members.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::params::Method;
 use crate::predict::Scorer;
 use crate::read::{ReadOptions, Source, training};
 use crate::tune::sequence::StudyTally;
-use crate::tune::{Ending, FoldResult, NativeConfig, StopReason, TuningScore};
+use crate::tune::{FoldResult, NativeConfig, StopReason, TrialOutcome, TuningScore};
 
 /// Rows of as many classes as asked; 0 is a number.
 fn rows(count: usize, classes: u64) -> Rows {
@@ -50,13 +50,13 @@ fn native(rows: Rows, metric: &str) -> NativeObjective {
 }
 
 fn trial(id: u64, position: &[f64], losses: [f64; 2]) -> TrialRecord {
-    let pieces = losses.map(|loss| FoldResult { loss, rounds: None }).to_vec();
-    let ending = Some(Ending::Whole { loss: (losses[0] + losses[1]) / 2.0 });
-    TrialRecord { id, point: space().decode(position), worker: 0, pieces, ending, seconds: 0.0 }
+    let folds = losses.map(|loss| FoldResult { loss, rounds: None }).to_vec();
+    let outcome = Some(TrialOutcome::Complete { loss: (losses[0] + losses[1]) / 2.0 });
+    TrialRecord { id, point: space().decode(position), worker: 0, folds, outcome, seconds: 0.0 }
 }
 
-fn outcome(trials: Vec<TrialRecord>) -> StudyOutcome {
-    StudyOutcome { trials, tally: StudyTally::default(), ended: StopReason::Trials }
+fn study_outcome(trials: Vec<TrialRecord>) -> StudyOutcome {
+    StudyOutcome { trials, tally: StudyTally::default(), stop_reason: StopReason::Trials }
 }
 
 fn raw(model: &Model, rows: &Rows) -> Vec<f64> {
@@ -84,8 +84,9 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
             trees(4, 0.9, 0.9, 0.1), // the same configuration once more: left out
             trees(5, 0.1, 0.9, 0.9),
         ];
-        let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 3, threads: 1 };
-        let finished = finish.finish(&outcome(trials.clone()), &mut |_| {}).unwrap();
+        let finish =
+            FinalFit { native: &native, all: &rows, holdout: None, ensemble: 3, threads: 1 };
+        let finished = finish.finish(&study_outcome(trials.clone()), &mut |_| {}).unwrap();
         assert_eq!((finished.best, &finished.members[..]), (1, &[1, 3, 0][..]));
         finished.model.check().unwrap();
         let parts: Vec<Vec<f64>> = [1, 3, 0]
@@ -109,8 +110,8 @@ fn an_ensemble_predicts_the_mean_of_its_parts() {
 fn an_ensemble_without_parts_is_the_best_alone() {
     let rows = rows(200, 0);
     let native = native(rows.clone(), "rmse");
-    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 4, threads: 1 };
-    let linear = outcome(vec![
+    let finish = FinalFit { native: &native, all: &rows, holdout: None, ensemble: 4, threads: 1 };
+    let linear = study_outcome(vec![
         trial(0, &[0.9, 0.1, 0.0], [0.1, 0.1]),
         trial(1, &[0.0, 0.1, 0.0], [0.2, 0.2]),
     ]);
@@ -120,7 +121,7 @@ fn an_ensemble_without_parts_is_the_best_alone() {
         "{:?}",
         finished.notes
     );
-    let few = outcome(vec![
+    let few = study_outcome(vec![
         trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]),
         trial(1, &[0.0, 0.9, 0.0], [0.2, 0.2]),
     ]);
@@ -130,38 +131,38 @@ fn an_ensemble_without_parts_is_the_best_alone() {
 }
 
 #[test]
-fn figures_have_the_sign_that_people_know() {
+fn scores_have_the_sign_of_their_metric() {
     let (rows, held) = rows(400, 2).holdout(0.25, 1).unwrap();
     let all = rows.clone();
     let native = native(rows, "accuracy");
     let finish =
-        FinalFit { native: &native, all: &all, held: Some(&held), ensemble: 1, threads: 1 };
+        FinalFit { native: &native, all: &all, holdout: Some(&held), ensemble: 1, threads: 1 };
     // Losses of .1 and .2 are accuracies of .9 and .8: mean .85, standard error .05.
     let finished =
-        finish.finish(&outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| {});
+        finish.finish(&study_outcome(vec![trial(0, &[0.0, 0.5, 0.9], [0.1, 0.2])]), &mut |_| {});
     let finished = finished.unwrap();
     assert!(
-        (finished.tuned.value - 0.85).abs() < 1e-12
-            && (finished.tuned.error.unwrap() - 0.05).abs() < 1e-12
+        (finished.cv_score.value - 0.85).abs() < 1e-12
+            && (finished.cv_score.error.unwrap() - 0.05).abs() < 1e-12
     );
-    let untouched = finished.untouched.unwrap();
-    assert_eq!(untouched.rows, held.rows);
-    assert!((untouched.optimism.value - (0.85 - untouched.best.value)).abs() < 1e-12);
+    let holdout = finished.holdout.unwrap();
+    assert_eq!(holdout.rows, held.rows);
+    assert!((holdout.optimism.value - (0.85 - holdout.best.value)).abs() < 1e-12);
     // The jackknife of a share of n rows is about the binomial one.
-    let p = untouched.best.value;
+    let p = holdout.best.value;
     let binomial = (p * (1.0 - p) / held.rows as f64).sqrt();
-    let error = untouched.best.error.unwrap();
+    let error = holdout.best.error.unwrap();
     assert!(error > 0.5 * binomial && error < 2.0 * binomial, "{error} {binomial}");
-    assert!(untouched.fixed.is_some() && untouched.ensemble.is_none());
+    assert!(holdout.fixed.is_some() && holdout.ensemble.is_none());
 }
 
 #[test]
-fn without_a_whole_trial_the_first_failure_is_told() {
+fn without_a_complete_trial_the_error_has_the_first_failure() {
     let rows = rows(100, 0);
     let native = native(rows.clone(), "rmse");
-    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
-    let ending = Some(Ending::Failed { reason: "the moon".to_string() });
-    let failed = TrialRecord { ending, ..trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]) };
-    let error = finish.finish(&outcome(vec![failed]), &mut |_| {}).err().unwrap();
+    let finish = FinalFit { native: &native, all: &rows, holdout: None, ensemble: 1, threads: 1 };
+    let outcome = Some(TrialOutcome::Failed { reason: "the moon".to_string() });
+    let failed = TrialRecord { outcome, ..trial(0, &[0.0, 0.1, 0.0], [0.1, 0.1]) };
+    let error = finish.finish(&study_outcome(vec![failed]), &mut |_| {}).err().unwrap();
     assert!(error.to_string().contains("the moon") && error.exit_code() == 1, "{error}");
 }

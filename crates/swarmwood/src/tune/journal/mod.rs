@@ -1,15 +1,15 @@
-//! The journal of a study: one line of JSON an event, only ever added to.
+//! The journal of a study: one line of JSON per event, append-only.
 //!
-//! The first line is the study's head ([`head`]), every other an event ([`record`]). Several
-//! processes may write one journal. Whoever writes holds the file's lock, has read everything
-//! before, adds whole lines with one write and brings them to the disk before letting go, so the
-//! journal has one order that all agree on.
+//! The first line is the study's header ([`header`]), every other an event ([`record`]). Several
+//! processes may write one journal. A writer holds the file's lock, has read everything
+//! before, appends whole lines with one write and syncs them to the disk before it releases the
+//! lock, so all processes see the same order.
 //!
 //! A process that is killed while it writes leaves a line without an end; the next one that holds
-//! the lock cuts it off. A write that fails half-way, on a full disk say, is taken back. Everything
-//! else that does not fit is refused with its line: a journal is never mended by guessing.
+//! the lock truncates it. A write that fails half-way, on a full disk say, is undone. Any other
+//! damage is an error with its line number: a journal is never repaired by guessing.
 
-pub(super) mod head;
+pub(super) mod header;
 pub(super) mod record;
 mod view;
 pub(super) mod worker;
@@ -38,8 +38,8 @@ pub(super) struct Journal {
 /// A journal that no other process writes to until this is dropped.
 pub(super) struct JournalLock<'a> {
     journal: &'a mut Journal,
-    /// Whether the line of a killed process was cut off.
-    pub mended: bool,
+    /// Whether the unfinished line of a killed process was removed.
+    pub truncated: bool,
 }
 
 impl Journal {
@@ -79,13 +79,13 @@ impl Journal {
     /// Waits until no other process writes.
     pub fn lock(&mut self) -> Result<JournalLock<'_>> {
         self.file.lock().map_err(|source| Error::Write { path: self.path.clone(), source })?;
-        Ok(JournalLock { journal: self, mended: false })
+        Ok(JournalLock { journal: self, truncated: false })
     }
 }
 
 impl JournalLock<'_> {
-    /// The lines that were added since the last look, with their numbers, counted from 1.
-    pub fn news(&mut self) -> Result<Vec<(usize, String)>> {
+    /// The lines that were added since the last call, with their numbers, counted from 1.
+    pub fn new_lines(&mut self) -> Result<Vec<(usize, String)>> {
         let journal = &mut *self.journal;
         let fault = |path: &Path, source| Error::Read { path: path.to_path_buf(), source };
         let length = journal.file.metadata().map_err(|source| fault(&journal.path, source))?.len();
@@ -107,7 +107,7 @@ impl JournalLock<'_> {
         if whole < bytes.len() {
             let source = journal.file.set_len(journal.known + whole as u64);
             source.map_err(|source| Error::Write { path: journal.path.clone(), source })?;
-            self.mended = true;
+            self.truncated = true;
             bytes.truncate(whole);
         }
         let mut lines = Vec::new();
@@ -123,7 +123,7 @@ impl JournalLock<'_> {
     }
 
     /// Adds lines: all of them or none. Needs everything before them to be read, see
-    /// [`JournalLock::news`].
+    /// [`JournalLock::new_lines`].
     pub fn append(&mut self, lines: &[String]) -> Result<()> {
         if lines.is_empty() {
             return Ok(());

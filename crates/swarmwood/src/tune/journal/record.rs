@@ -5,19 +5,19 @@ use swarmwood_search::{Point, Space};
 
 use crate::tune::named;
 use crate::tune::objective::FoldResult;
-use crate::tune::trial::Ending;
+use crate::tune::trial::TrialOutcome;
 
-/// Something that happened.
+/// An event of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::tune) enum Record {
     /// A process asked for the next trial and evaluates it.
     Ask { id: u64, point: Point, worker: u64 },
-    /// A process evaluates the trial of one that died.
+    /// A process takes over the trial of one that died.
     Take { id: u64, worker: u64 },
-    /// The next piece of a trial.
-    FoldResult { id: u64, at: usize, piece: FoldResult, seconds: f64 },
-    /// The end of a trial.
-    Tell { id: u64, ending: Ending, seconds: f64 },
+    /// The next fold of a trial was evaluated.
+    Fold { id: u64, fold: usize, result: FoldResult, seconds: f64 },
+    /// A trial is finished.
+    Tell { id: u64, outcome: TrialOutcome, seconds: f64 },
 }
 
 impl Record {
@@ -28,18 +28,19 @@ impl Record {
                 json!({"event": "ask", "id": id, "point": named::json(space, point), "worker": worker})
             }
             Record::Take { id, worker } => json!({"event": "take", "id": id, "worker": worker}),
-            Record::FoldResult { id, at, piece, seconds } => json!({
-                "event": "piece", "id": id, "piece": at, "loss": piece.loss, "rounds": piece.rounds, "seconds": seconds,
+            Record::Fold { id, fold, result: FoldResult { loss, rounds }, seconds } => json!({
+                "event": "fold", "id": id, "fold": fold,
+                "loss": loss, "rounds": rounds, "seconds": seconds,
             }),
-            Record::Tell { id, ending, seconds } => {
+            Record::Tell { id, outcome, seconds } => {
                 let mut value = json!({"event": "tell", "id": id, "seconds": seconds});
-                match ending {
-                    Ending::Whole { loss } => value["loss"] = json!(loss),
-                    Ending::Raced { loss } => {
+                match outcome {
+                    TrialOutcome::Complete { loss } => value["loss"] = json!(loss),
+                    TrialOutcome::Pruned { loss } => {
                         value["loss"] = json!(loss);
-                        value["raced"] = json!(true);
+                        value["pruned"] = json!(true);
                     }
-                    Ending::Failed { reason } => value["failed"] = json!(reason),
+                    TrialOutcome::Failed { reason } => value["failed"] = json!(reason),
                 }
                 value
             }
@@ -66,19 +67,19 @@ impl Record {
                 })
             }
             "take" => Ok(Record::Take { id, worker: natural(fields, "worker")? }),
-            "piece" => {
+            // Version 1 called a fold a piece.
+            event @ ("fold" | "piece") => {
                 let rounds = fields
                     .get("rounds")
                     .and_then(Value::as_u64)
                     .and_then(|n| usize::try_from(n).ok());
-                let at =
-                    usize::try_from(natural(fields, "piece")?).map_err(|_| damaged("piece"))?;
-                let piece = FoldResult { loss: number(fields, "loss")?, rounds };
-                Ok(Record::FoldResult { id, at, piece, seconds: number(fields, "seconds")? })
+                let fold = usize::try_from(natural(fields, event)?).map_err(|_| damaged(event))?;
+                let result = FoldResult { loss: number(fields, "loss")?, rounds };
+                Ok(Record::Fold { id, fold, result, seconds: number(fields, "seconds")? })
             }
             "tell" => Ok(Record::Tell {
                 id,
-                ending: ending(fields)?,
+                outcome: outcome(fields)?,
                 seconds: number(fields, "seconds")?,
             }),
             other => Err(format!(
@@ -88,13 +89,15 @@ impl Record {
     }
 }
 
-fn ending(fields: &Map<String, Value>) -> Result<Ending, String> {
+fn outcome(fields: &Map<String, Value>) -> Result<TrialOutcome, String> {
     if let Some(reason) = fields.get("failed").and_then(Value::as_str) {
-        return Ok(Ending::Failed { reason: reason.to_owned() });
+        return Ok(TrialOutcome::Failed { reason: reason.to_owned() });
     }
     let loss = number(fields, "loss")?;
-    let raced = fields.get("raced").and_then(Value::as_bool).unwrap_or(false);
-    Ok(if raced { Ending::Raced { loss } } else { Ending::Whole { loss } })
+    // Version 1 called pruning racing.
+    let pruned = fields.get("pruned").or_else(|| fields.get("raced"));
+    let pruned = pruned.and_then(Value::as_bool).unwrap_or(false);
+    Ok(if pruned { TrialOutcome::Pruned { loss } } else { TrialOutcome::Complete { loss } })
 }
 
 fn damaged(field: &str) -> String {
@@ -133,11 +136,11 @@ mod tests {
             for record in [
                 Record::Ask { id: 7, point, worker: 1 },
                 Record::Take { id: u64::MAX, worker: 0 },
-                Record::FoldResult { id: 7, at: 3, piece: FoldResult { loss, rounds: Some(9) }, seconds: loss.abs() },
-                Record::FoldResult { id: 7, at: 3, piece: FoldResult { loss, rounds: None }, seconds: 0.0 },
-                Record::Tell { id: 7, ending: Ending::Whole { loss }, seconds: 0.25 },
-                Record::Tell { id: 7, ending: Ending::Raced { loss }, seconds: 0.25 },
-                Record::Tell { id: 7, ending: Ending::Failed { reason: reason.clone() }, seconds: 0.25 },
+                Record::Fold { id: 7, fold: 3, result: FoldResult { loss, rounds: Some(9) }, seconds: loss.abs() },
+                Record::Fold { id: 7, fold: 3, result: FoldResult { loss, rounds: None }, seconds: 0.0 },
+                Record::Tell { id: 7, outcome: TrialOutcome::Complete { loss }, seconds: 0.25 },
+                Record::Tell { id: 7, outcome: TrialOutcome::Pruned { loss }, seconds: 0.25 },
+                Record::Tell { id: 7, outcome: TrialOutcome::Failed { reason: reason.clone() }, seconds: 0.25 },
             ] {
                 let line = record.line(&space());
                 prop_assert!(!line.contains('\n'));
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_make_no_sense_are_told_apart() {
+    fn each_invalid_line_has_its_own_message() {
         for (line, words) in [
             ("{", "is damaged"),
             ("[]", "not an object"),

@@ -1,30 +1,30 @@
-//! A journal for who only looks: no engine, no lock files, and nothing is mended.
+//! Reading a journal without taking part in the study: no engine, no lock file, no repair.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use super::record::Record;
-use super::{check_beginning, head};
-use crate::tune::head::StudyHeader;
+use super::{check_beginning, header};
+use crate::tune::header::StudyHeader;
 use crate::tune::trial::{TrialRecord, best};
 use crate::{Error, Result};
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyRecord {
-    /// What the study is about.
-    pub head: StudyHeader,
+    /// The study's header.
+    pub header: StudyHeader,
     /// The program that began it.
     pub created_by: String,
     /// All trials, in order.
     pub trials: Vec<TrialRecord>,
-    /// What was odd about the file, for people.
+    /// Remarks on the file for the user.
     pub notes: Vec<String>,
 }
 
 impl StudyRecord {
-    /// The best whole trial.
+    /// The best complete trial.
     pub fn best(&self) -> Option<&TrialRecord> {
         best(&self.trials)
     }
@@ -54,23 +54,23 @@ pub fn read(path: &Path) -> Result<StudyRecord> {
     let mut lines = text.lines().enumerate();
     let (_, first) =
         lines.next().ok_or_else(|| wrong("is empty: no study was begun".to_string()))?;
-    let (head, created_by) =
-        head::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let (header, created_by) =
+        header::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
     let mut trials: Vec<TrialRecord> = Vec::new();
     for (at, line) in lines {
         let fault = |message: String| wrong(format!("line {}: {message}", at + 1));
-        let record = Record::parse(line, &head.space).map_err(fault)?;
+        let record = Record::parse(line, &header.space).map_err(fault)?;
         apply(&mut trials, record).map_err(|message| fault(message.to_string()))?;
     }
-    Ok(StudyRecord { head, created_by, trials, notes })
+    Ok(StudyRecord { header, created_by, trials, notes })
 }
 
-fn open(
+fn running(
     trials: &mut [TrialRecord],
     id: u64,
 ) -> std::result::Result<&mut TrialRecord, &'static str> {
     let trial = usize::try_from(id).ok().and_then(|id| trials.get_mut(id));
-    trial.filter(|trial| trial.ending.is_none()).ok_or("is about a trial that is not open")
+    trial.filter(|trial| trial.outcome.is_none()).ok_or("is about a trial that is not running")
 }
 
 fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(), &'static str> {
@@ -82,23 +82,23 @@ fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(
                 id,
                 point,
                 worker,
-                pieces: Vec::new(),
-                ending: None,
+                folds: Vec::new(),
+                outcome: None,
                 seconds: 0.0,
             });
         }
-        Record::Take { id, worker } => open(trials, id)?.worker = worker,
-        Record::FoldResult { id, at, piece, seconds } => {
-            let trial = open(trials, id)?;
-            if trial.pieces.len() != at {
-                return Err("has a piece out of order");
+        Record::Take { id, worker } => running(trials, id)?.worker = worker,
+        Record::Fold { id, fold, result, seconds } => {
+            let trial = running(trials, id)?;
+            if trial.folds.len() != fold {
+                return Err("has a fold out of order");
             }
-            trial.pieces.push(piece);
+            trial.folds.push(result);
             trial.seconds += seconds;
         }
-        Record::Tell { id, ending, seconds } => {
-            let trial = open(trials, id)?;
-            trial.ending = Some(ending);
+        Record::Tell { id, outcome, seconds } => {
+            let trial = running(trials, id)?;
+            trial.outcome = Some(outcome);
             trial.seconds = seconds;
         }
     }

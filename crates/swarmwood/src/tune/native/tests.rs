@@ -52,18 +52,18 @@ fn fixed() -> Params {
     Params { trees: 15, ..Params::of(Method::GREEDY) }
 }
 
-fn head(native: &NativeObjective, space: &Space, engine: &str) -> StudyHeader {
+fn header(native: &NativeObjective, space: &Space, engine: &str) -> StudyHeader {
     StudyHeader {
         engine: engine.to_string(),
         seed: 1,
         space: space.clone(),
-        lag: 4,
-        pieces: native.pieces(),
-        race: true,
+        parallel_trials: 4,
+        folds: native.folds(),
+        prune: true,
         task: StudyTask {
             text: "test".to_string(),
             fingerprint: native.fingerprint().unwrap(),
-            measure: StudyMetric { name: "rmse".to_string(), from: None },
+            metric: StudyMetric { name: "rmse".to_string(), from: None },
         },
     }
 }
@@ -75,15 +75,15 @@ fn run(
     trials: usize,
     threads: usize,
 ) -> Vec<TrialRecord> {
-    let mut study = Study::open(None, head(native, space, engine)).unwrap();
+    let mut study = Study::open(None, header(native, space, engine)).unwrap();
     let limits = StudyLimits { trials, threads, ..StudyLimits::default() };
     study.run(native, &limits, &mut |_| {}).unwrap().trials
 }
 
 /// What a study decided, without the time it took.
 fn decided(trials: &[TrialRecord]) -> Vec<(u64, u128, Vec<f64>, Option<f64>)> {
-    let losses = |trial: &TrialRecord| trial.pieces.iter().map(|piece| piece.loss).collect();
-    let told = |trial: &TrialRecord| trial.ending.as_ref().and_then(|ending| ending.loss());
+    let losses = |trial: &TrialRecord| trial.folds.iter().map(|fold| fold.loss).collect();
+    let told = |trial: &TrialRecord| trial.outcome.as_ref().and_then(|outcome| outcome.loss());
     trials.iter().map(|t| (t.id, t.point.fingerprint(), losses(t), told(t))).collect()
 }
 
@@ -95,7 +95,7 @@ fn a_planted_depth_is_found_and_beats_the_rest() {
     let best = crate::tune::trial::best(&trials).unwrap();
     let chosen = named::json(&space, &best.point);
     assert!(chosen["depth"].as_i64().unwrap() >= 3 && chosen["learning_rate"] == 0.3, "{chosen:?}");
-    assert!(best.whole().unwrap() < 0.35, "{best:?}");
+    assert!(best.complete_loss().unwrap() < 0.35, "{best:?}");
 }
 
 #[test]
@@ -129,22 +129,22 @@ fn rows_held_out_influence_no_trial() {
     assert_eq!(decided(&first), decided(&second));
     // The figures of the untouched rows do differ: they are what was changed.
     let figures = |native: &NativeObjective, all: &Rows, held: &Rows, trials: &[TrialRecord]| {
-        let finish = FinalFit { native, all, held: Some(held), ensemble: 1, threads: 1 };
+        let finish = FinalFit { native, all, holdout: Some(held), ensemble: 1, threads: 1 };
         let outcome = crate::tune::StudyOutcome {
             trials: trials.to_vec(),
             tally: crate::tune::sequence::StudyTally::default(),
-            ended: crate::tune::StopReason::Trials,
+            stop_reason: crate::tune::StopReason::Trials,
         };
         finish.finish(&outcome, &mut |_| {}).unwrap()
     };
     let (one, two) =
         (figures(&a, &whole, &held, &first), figures(&b, &changed, &other_held, &second));
-    assert_eq!((one.best, one.tuned), (two.best, two.tuned));
+    assert_eq!((one.best, one.cv_score), (two.best, two.cv_score));
     assert!(
-        one.untouched.as_ref().unwrap().best.value < 1.0
-            && two.untouched.as_ref().unwrap().best.value > 500.0
+        one.holdout.as_ref().unwrap().best.value < 1.0
+            && two.holdout.as_ref().unwrap().best.value > 500.0
     );
-    assert!(two.untouched.unwrap().optimism.value > 500.0);
+    assert!(two.holdout.unwrap().optimism.value > 500.0);
     assert_ne!(one.model, two.model, "the model is of all rows");
 }
 
@@ -159,7 +159,7 @@ fn threads_change_no_trial() {
     let native = native(read(corner(500, 3, 0.0, &|_| false)), fixed(), "r2", 4, &space);
     let one = run(&native, &space, "tpe", 20, 1);
     assert_eq!(decided(&one), decided(&run(&native, &space, "tpe", 20, 8)));
-    assert!(one.iter().any(|trial| trial.pieces.len() < 4), "racing spares fits");
+    assert!(one.iter().any(|trial| trial.folds.len() < 4), "racing spares fits");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_fold_is_trained_and_measured_as_any_other_rows() {
         let native = native(rows.clone(), params, "rmse", 3, &space);
         for fold in 0..3 {
             let quick = native
-                .piece(
+                .evaluate_fold(
                     &Proposal { id: 0, space: &space, point: &point },
                     fold,
                     &Budget::unlimited(),
@@ -203,7 +203,10 @@ fn every_other_method_can_be_tuned() {
         let params = Params { trees: 2, iterations: 5, budget: 20, ..Params::of(method) };
         let native = native(read(csv.clone()), params, "mae", 2, &space);
         let trials = run(&native, &space, "random", 2, 2);
-        assert!(trials.iter().all(|trial| trial.whole().is_some()), "{method:?}: {trials:?}");
+        assert!(
+            trials.iter().all(|trial| trial.complete_loss().is_some()),
+            "{method:?}: {trials:?}"
+        );
     }
 }
 
@@ -233,7 +236,7 @@ fn losses_of_numbers_are_cut_for_two_classes() {
     let trials = run(&native, &space, "grid", 6, 2);
     assert_eq!(trials.len(), 6);
     for trial in &trials {
-        let losses: Vec<f64> = trial.pieces.iter().map(|piece| piece.loss).collect();
+        let losses: Vec<f64> = trial.folds.iter().map(|fold| fold.loss).collect();
         assert!(!losses.is_empty() && losses.iter().all(|loss| *loss < 0.3), "{trial:?}");
     }
     // The model is one of classes that can be stored and used like any other.
@@ -241,9 +244,9 @@ fn losses_of_numbers_are_cut_for_two_classes() {
     let outcome = crate::tune::StudyOutcome {
         trials,
         tally: crate::tune::sequence::StudyTally::default(),
-        ended: crate::tune::StopReason::Trials,
+        stop_reason: crate::tune::StopReason::Trials,
     };
-    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, holdout: None, ensemble: 1, threads: 1 };
     let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     finished.model.check().unwrap();
     let metrics = crate::evaluate::evaluate(&finished.model, &rows, None, 1).unwrap().metrics;
@@ -281,7 +284,7 @@ fn rounds_of_early_stopping_are_told_and_used() {
     let native = native(rows.clone(), params, "rmse", 3, &space);
     let trials = run(&native, &space, "grid", 2, 1);
     let best = crate::tune::trial::best(&trials).unwrap();
-    let rounds: Vec<usize> = best.pieces.iter().filter_map(|piece| piece.rounds).collect();
+    let rounds: Vec<usize> = best.folds.iter().filter_map(|fold| fold.rounds).collect();
     assert!(
         rounds.len() == 3 && rounds.iter().all(|&rounds| (1..300).contains(&rounds)),
         "{rounds:?}"
@@ -289,9 +292,9 @@ fn rounds_of_early_stopping_are_told_and_used() {
     let outcome = crate::tune::StudyOutcome {
         trials,
         tally: crate::tune::sequence::StudyTally::default(),
-        ended: crate::tune::StopReason::Trials,
+        stop_reason: crate::tune::StopReason::Trials,
     };
-    let finish = FinalFit { native: &native, all: &rows, held: None, ensemble: 1, threads: 1 };
+    let finish = FinalFit { native: &native, all: &rows, holdout: None, ensemble: 1, threads: 1 };
     let finished = finish.finish(&outcome, &mut |_| {}).unwrap();
     assert_eq!(
         finished.model.rounds(),
@@ -312,7 +315,11 @@ fn bins_are_cut_once_for_every_number_of_them() {
     let loss = |number: u128| {
         let point = space.nth(number).unwrap();
         native
-            .piece(&Proposal { id: 0, space: &space, point: &point }, 0, &Budget::unlimited())
+            .evaluate_fold(
+                &Proposal { id: 0, space: &space, point: &point },
+                0,
+                &Budget::unlimited(),
+            )
             .unwrap()
             .loss
     };
@@ -330,7 +337,9 @@ fn a_cancelled_fit_has_no_score() {
     let cancelled = Budget::unlimited();
     cancelled.cancel();
     assert!(
-        native.piece(&Proposal { id: 0, space: &space, point: &point }, 0, &cancelled).is_err()
+        native
+            .evaluate_fold(&Proposal { id: 0, space: &space, point: &point }, 0, &cancelled)
+            .is_err()
     );
 }
 
@@ -346,6 +355,6 @@ fn task_choice_is_kept() {
     assert!(
         run(&native, &space, "grid", 2, 1)
             .iter()
-            .all(|trial| trial.whole().is_some() || !trial.pieces.is_empty())
+            .all(|trial| trial.complete_loss().is_some() || !trial.folds.is_empty())
     );
 }

@@ -1,282 +1,309 @@
-//! One run of a study: asks, hands out, judges, writes down.
+//! One run of a study: asks for trials, evaluates their folds, decides on pruning, records it all.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::keep::PeerProcesses;
-use super::{StopReason, Study, StudyLimits, StudyNews, StudyProgress, TuneEvent};
+use swarmwood_learn::plan::{TaskQueue, TaskResult, TaskRows};
+use swarmwood_search::Point;
+
+use super::connection::PeerProcesses;
+use super::{StopReason, Study, StudyLimits, StudyProgress, StudyUpdate, TuneEvent};
 use crate::Result;
 use crate::tune::journal::record::Record;
 use crate::tune::objective::FoldResult;
-use crate::tune::schedule::{FoldOutcome, FoldQueue};
 use crate::tune::sequence::{NextTrial, Sequence};
-use crate::tune::trial::Ending;
+use crate::tune::trial::TrialOutcome;
 
-/// How long to wait for results before looking whether the run was cancelled.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long to wait before looking for what other processes wrote, where that is waited for.
-const GLANCE: Duration = Duration::from_millis(5);
-/// How long to wait before looking whether other processes live, where they have open trials.
-const CHECK: Duration = Duration::from_millis(200);
+/// The queue of a study: candidates are trials, tasks are their folds.
+pub(super) type FoldQueue = TaskQueue<Point, FoldResult>;
 
-/// What came of a piece, or why nothing came of it.
-type FoldOutcomeOf<T> = std::result::Result<T, String>;
+/// Longest wait for results before the limits are checked again.
+const LIMITS_INTERVAL: Duration = Duration::from_millis(100);
+/// Longest wait for results while other processes have running trials.
+const JOURNAL_INTERVAL: Duration = Duration::from_millis(5);
+/// Time between two checks whether the processes of running trials are alive.
+const LIVENESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// A run under way.
+/// A running study.
 pub(super) struct StudyRun<'a> {
     study: &'a mut Study,
-    desk: &'a FoldQueue,
+    queue: &'a FoldQueue,
     limits: &'a StudyLimits,
     /// This process's number in the journal.
-    own: u64,
+    worker: u64,
     started: Instant,
-    checked: Instant,
-    /// Pieces that came before an earlier one of their trial.
-    early: BTreeMap<(u64, usize), (FoldOutcomeOf<FoldResult>, f64)>,
-    /// What happened and is not written down yet.
+    liveness_checked: Instant,
+    /// Results that arrived before those of an earlier fold of their trial.
+    early_results: BTreeMap<(u64, usize), TaskResult<FoldResult>>,
+    /// Events that are not in the journal yet.
     pending: Vec<Record>,
-    /// Trials that ended and the observer has not heard of yet.
-    news: Vec<u64>,
-    /// Whether asking is in vain until another trial ends.
-    stuck: bool,
-    over: bool,
+    /// Finished trials that the observer has not been told of.
+    finished: Vec<u64>,
+    /// Whether the engine needs another outcome before it can propose.
+    waiting: bool,
+    exhausted: bool,
 }
 
 impl<'a> StudyRun<'a> {
-    pub fn new(study: &'a mut Study, desk: &'a FoldQueue, limits: &'a StudyLimits) -> Self {
-        let own = study.keeper.as_ref().map_or(0, |keeper| keeper.number());
+    pub fn new(study: &'a mut Study, queue: &'a FoldQueue, limits: &'a StudyLimits) -> Self {
+        let worker = study.connection.as_ref().map_or(0, |connection| connection.number());
         let started = Instant::now();
         StudyRun {
             study,
-            desk,
+            queue,
             limits,
-            own,
+            worker,
             started,
-            checked: started,
-            early: BTreeMap::new(),
+            liveness_checked: started,
+            early_results: BTreeMap::new(),
             pending: Vec::new(),
-            news: Vec::new(),
-            stuck: false,
-            over: false,
+            finished: Vec::new(),
+            waiting: false,
+            exhausted: false,
         }
     }
 
-    /// Runs to an end.
-    pub fn go(mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) -> Result<StopReason> {
-        observer(&self.event(StudyNews::Begin));
-        let left: Vec<u64> = self.open(|worker, own| worker == own);
-        left.into_iter().for_each(|id| self.take_up(id));
+    /// Runs until a limit is reached.
+    pub fn run(mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) -> Result<StopReason> {
+        observer(&self.event(StudyUpdate::Started));
+        for id in self.running_trials(|worker, own| worker == own) {
+            self.enqueue(id);
+        }
+
         loop {
-            let late = self
-                .limits
-                .seconds
-                .is_some_and(|limit| self.started.elapsed().as_secs_f64() >= limit);
-            let cancelled = self.limits.budget.is_interrupted();
-            if cancelled || late {
-                self.desk.halt();
+            if let Some(reason) = self.interrupted() {
+                self.queue.cancel_all();
                 self.exchange(false)?;
-                return Ok(if cancelled { StopReason::Stopped } else { StopReason::Time });
+                return Ok(reason);
             }
+
             self.exchange(true)?;
-            self.tell(observer);
-            if self.study.sequence.open_trials().next().is_none()
-                && self.pending.is_empty()
-                && !self.may_ask()
-            {
-                return Ok(if self.over { StopReason::Exhausted } else { StopReason::Trials });
+            self.notify(observer);
+            let idle = self.study.sequence.running_trials().next().is_none();
+            if idle && self.pending.is_empty() && !self.may_ask() {
+                return Ok(match self.exhausted {
+                    true => StopReason::Exhausted,
+                    false => StopReason::Trials,
+                });
             }
-            for finished in self.desk.results(self.patience()) {
-                self.take_in(finished);
+
+            for result in self.queue.wait(self.wait_time()) {
+                self.add_result(result);
             }
+        }
+    }
+
+    /// Why the run must stop now, if it must.
+    fn interrupted(&self) -> Option<StopReason> {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        match self.limits.budget.is_interrupted() {
+            true => Some(StopReason::Stopped),
+            false => self.limits.seconds.filter(|&s| elapsed >= s).map(|_| StopReason::Time),
         }
     }
 
     /// How long to wait for results.
-    fn patience(&self) -> Duration {
-        match (self.pending.is_empty(), self.open(|worker, own| worker != own).is_empty()) {
+    fn wait_time(&self) -> Duration {
+        let others = self.running_trials(|worker, own| worker != own);
+        match (self.pending.is_empty(), others.is_empty()) {
             (false, _) => Duration::ZERO,
-            (true, false) => GLANCE,
-            (true, true) => PATIENCE,
+            (true, false) => JOURNAL_INTERVAL,
+            (true, true) => LIMITS_INTERVAL,
         }
     }
 
-    /// Open trials by who has them.
-    fn open(&self, whose: impl Fn(u64, u64) -> bool) -> Vec<u64> {
-        let trials = self.study.sequence.open_trials();
-        trials.filter(|trial| whose(trial.worker, self.own)).map(|trial| trial.id).collect()
+    /// Running trials by the process that evaluates them.
+    fn running_trials(&self, of: impl Fn(u64, u64) -> bool) -> Vec<u64> {
+        let trials = self.study.sequence.running_trials();
+        trials.filter(|trial| of(trial.worker, self.worker)).map(|trial| trial.id).collect()
     }
 
-    /// Whether there are trials to ask and asking may help.
+    /// Whether there are trials to ask for and asking may succeed.
     fn may_ask(&self) -> bool {
-        !self.over && !self.stuck && self.study.sequence.len() < self.limits.trials
+        !self.exhausted && !self.waiting && self.study.sequence.len() < self.limits.trials
     }
 
-    /// Writes down what happened, reads what others wrote, and asks for trials.
+    /// Appends to the journal, reads what other processes appended, and asks for trials.
     fn exchange(&mut self, asking: bool) -> Result<()> {
+        let first = asking && self.liveness_checked == self.started;
         let check = asking
-            && self.checked.elapsed() >= CHECK
-            && !self.open(|worker, own| worker != own).is_empty();
-        let first = asking && self.checked == self.started;
-        let grown = self.study.keeper.as_ref().is_some_and(|keeper| keeper.has_grown());
-        let due = !self.pending.is_empty() || (asking && self.may_ask()) || grown || check || first;
-        if !due {
+            && self.liveness_checked.elapsed() >= LIVENESS_INTERVAL
+            && !self.running_trials(|worker, own| worker != own).is_empty();
+        let connection = self.study.connection.as_ref();
+        let grown = connection.is_some_and(|connection| connection.has_grown());
+        let ask = asking && self.may_ask();
+        if self.pending.is_empty() && !(ask || grown || check || first) {
             return Ok(());
         }
         if check || first {
-            self.checked = Instant::now();
+            self.liveness_checked = Instant::now();
         }
+
         let mut pending = std::mem::take(&mut self.pending);
-        let mut asked = TrialRequests {
+        let mut requests = TrialRequests {
             limits: self.limits,
-            own: self.own,
+            worker: self.worker,
             trials: Vec::new(),
-            stuck: false,
-            over: false,
+            waiting: false,
+            exhausted: false,
         };
-        let Study { head, sequence, notes, keeper, .. } = &mut *self.study;
-        match keeper {
-            None if asking => drop(asked.ask(sequence, usize::MAX)),
+        let Study { header, sequence, notes, connection, .. } = &mut *self.study;
+        match connection {
+            None if asking => drop(requests.ask(sequence, usize::MAX)),
             None => (),
-            Some(keeper) => {
-                let ended = keeper.exchange(head, sequence, notes, |sequence, company| {
-                    if asking {
-                        pending.extend(asked.take_over(sequence, company, check || first));
-                        let most =
-                            if company.is_alone() { usize::MAX } else { self.desk.threads() };
-                        pending.extend(asked.ask(sequence, most));
-                    }
-                    pending
-                })?;
-                self.news.extend(ended);
+            Some(connection) => {
+                let threads = self.queue.threads();
+                let finished =
+                    connection.exchange(header, sequence, notes, |sequence, peers| {
+                        if asking && (check || first) {
+                            pending.extend(requests.take_over(sequence, peers));
+                        }
+                        if asking {
+                            let most = if peers.is_alone() { usize::MAX } else { threads };
+                            pending.extend(requests.ask(sequence, most));
+                        }
+                        pending
+                    })?;
+                self.finished.extend(finished);
             }
         }
-        (self.stuck, self.over) = (asked.stuck, asked.over);
-        asked.trials.into_iter().for_each(|id| self.take_up(id));
+
+        (self.waiting, self.exhausted) = (requests.waiting, requests.exhausted);
+        for id in requests.trials {
+            self.enqueue(id);
+        }
         Ok(())
     }
 
-    /// Puts a trial on the desk.
-    fn take_up(&mut self, id: u64) {
+    /// Adds the remaining folds of a trial to the queue.
+    fn enqueue(&mut self, id: u64) {
         let sequence = &self.study.sequence;
         let Some(trial) = sequence.trial(id) else { return };
-        // The last piece of a trial may have been written and its end not.
-        match sequence.verdict(id).filter(|_| !trial.pieces.is_empty()) {
-            Some(ending) => self.end(id, ending, 0.0),
-            None => self.desk.put(id, &trial.point, trial.pieces.len(), sequence.certain(id)),
+
+        // A run may have been killed between the last fold of a trial and its outcome.
+        let evaluated = trial.folds.len();
+        match sequence.decision(id).filter(|_| evaluated > 0) {
+            Some(outcome) => self.finish(id, outcome, 0.0),
+            None => {
+                let (folds, confirmed) = (self.study.header.folds, sequence.required_folds(id));
+                let confirmed = confirmed.max(evaluated + 1);
+                self.queue.push(id as usize, trial.point.clone(), evaluated..folds, confirmed);
+            }
         }
     }
 
-    /// Takes a result in, and every result that waited for it.
-    fn take_in(&mut self, finished: FoldOutcome) {
-        let FoldOutcome { id, at, result, seconds } = finished;
-        self.early.insert((id, at), (result, seconds));
-        while let Some(trial) = self.study.sequence.trial(id).filter(|trial| trial.ending.is_none())
-        {
-            let at = trial.pieces.len();
-            let Some((result, seconds)) = self.early.remove(&(id, at)) else { return };
-            self.judge(id, at, result, seconds);
-        }
-        // What came of pieces that nobody needs any more.
-        self.early.retain(|&(other, _), _| other != id);
-    }
+    /// Adds a result, and every result that waited for it.
+    fn add_result(&mut self, result: TaskResult<FoldResult>) {
+        let TaskRows::Fold(fold) = result.task.rows else { return };
+        let id = result.task.candidate as u64;
+        self.early_results.insert((id, fold), result);
 
-    /// Adds the next piece of a trial and ends the trial if that settles it.
-    fn judge(&mut self, id: u64, at: usize, result: FoldOutcomeOf<FoldResult>, seconds: f64) {
-        let result = result.and_then(|piece| match piece.loss.is_finite() {
-            true => Ok(piece),
-            false => Err(format!("the loss is {}", piece.loss)),
-        });
-        let piece = match result {
-            Ok(piece) => piece,
-            Err(reason) => return self.end(id, Ending::Failed { reason }, seconds),
+        let running = |study: &Study| {
+            let trial = study.sequence.trial(id).filter(|trial| trial.outcome.is_none());
+            trial.map(|trial| trial.folds.len())
         };
-        self.study.sequence.add(id, at, piece.clone(), seconds);
-        self.pending.push(Record::FoldResult { id, at, piece, seconds });
-        match self.study.sequence.verdict(id) {
-            Some(ending) => self.end(id, ending, 0.0),
-            None => self.desk.go_on(id, at + 1),
+        while let Some(next) = running(self.study) {
+            let Some(result) = self.early_results.remove(&(id, next)) else { return };
+            self.add_fold(id, next, result);
+        }
+        // Folds that are not needed any more.
+        self.early_results.retain(|&(other, _), _| other != id);
+    }
+
+    /// Adds the next fold of a trial and finishes the trial if that decides it.
+    fn add_fold(&mut self, id: u64, fold: usize, result: TaskResult<FoldResult>) {
+        let seconds = result.seconds;
+        let result = result.value.and_then(|result| match result.loss.is_finite() {
+            true => Ok(result),
+            false => Err(format!("the loss is {}", result.loss)),
+        });
+        let result = match result {
+            Ok(result) => result,
+            Err(reason) => return self.finish(id, TrialOutcome::Failed { reason }, seconds),
+        };
+
+        self.study.sequence.add_fold(id, fold, result.clone(), seconds);
+        self.pending.push(Record::Fold { id, fold, result, seconds });
+        match self.study.sequence.decision(id) {
+            Some(outcome) => self.finish(id, outcome, 0.0),
+            None => self.queue.confirm(id as usize, fold + 2),
         }
     }
 
-    /// Ends a trial after so many seconds that belong to none of its pieces.
-    fn end(&mut self, id: u64, ending: Ending, more: f64) {
+    /// Finishes a trial; `more` seconds belong to none of its evaluated folds.
+    fn finish(&mut self, id: u64, outcome: TrialOutcome, more: f64) {
         let seconds = self.study.sequence.trial(id).map_or(0.0, |trial| trial.seconds) + more;
-        self.study.sequence.end(id, ending.clone(), seconds);
-        self.desk.drop(id);
-        self.pending.push(Record::Tell { id, ending, seconds });
-        self.news.push(id);
-        self.stuck = false;
+        self.study.sequence.finish(id, outcome.clone(), seconds);
+        self.queue.cancel(id as usize);
+        self.pending.push(Record::Tell { id, outcome, seconds });
+        self.finished.push(id);
+        self.waiting = false;
     }
 
-    /// Tells the observer what is new.
-    fn tell(&mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) {
-        let news = std::mem::take(&mut self.news);
-        if news.is_empty() {
-            observer(&self.event(StudyNews::Nothing));
+    /// Tells the observer of finished trials.
+    fn notify(&mut self, observer: &mut dyn FnMut(&TuneEvent<'_>)) {
+        let finished = std::mem::take(&mut self.finished);
+        if finished.is_empty() {
+            observer(&self.event(StudyUpdate::Tick));
         }
-        for trial in news.iter().filter_map(|&id| self.study.sequence.trial(id)) {
-            observer(&self.event(StudyNews::Trial(trial)));
+        for trial in finished.iter().filter_map(|&id| self.study.sequence.trial(id)) {
+            observer(&self.event(StudyUpdate::TrialFinished(trial)));
         }
-        // What others ended may be what asking waited for.
-        self.stuck &= news.is_empty();
+        // The engine may have waited for a trial of another process.
+        self.waiting &= finished.is_empty();
     }
 
-    fn event<'n>(&self, news: StudyNews<'n>) -> TuneEvent<'n> {
+    fn event<'n>(&self, update: StudyUpdate<'n>) -> TuneEvent<'n> {
         let (tally, elapsed) = (self.study.sequence.tally(), self.started.elapsed().as_secs_f64());
-        TuneEvent { news, standing: StudyProgress { tally, trials: self.limits.trials, elapsed } }
+        TuneEvent { update, progress: StudyProgress { tally, trials: self.limits.trials, elapsed } }
     }
 }
 
-/// What one exchange asks for.
+/// The trials that one exchange with the journal gives to this process.
 struct TrialRequests<'a> {
     limits: &'a StudyLimits,
-    own: u64,
-    /// Trials that are this process's from now on.
+    worker: u64,
+    /// Trials that this process evaluates from now on.
     trials: Vec<u64>,
-    stuck: bool,
-    over: bool,
+    waiting: bool,
+    exhausted: bool,
 }
 
 impl TrialRequests<'_> {
-    /// Takes open trials of processes that died.
-    fn take_over(
-        &mut self,
-        sequence: &mut Sequence,
-        company: &PeerProcesses<'_>,
-        check: bool,
-    ) -> Vec<Record> {
-        if !check {
-            return Vec::new();
-        }
-        let dead = sequence.open_trials().filter(|trial| !company.is_alive(trial.worker));
+    /// Takes over running trials of processes that died.
+    fn take_over(&mut self, sequence: &mut Sequence, peers: &PeerProcesses<'_>) -> Vec<Record> {
+        let dead = sequence.running_trials().filter(|trial| !peers.is_alive(trial.worker));
         let ids: Vec<u64> = dead.map(|trial| trial.id).collect();
         for &id in &ids {
-            sequence.hand_over(id, self.own);
+            sequence.reassign(id, self.worker);
         }
         self.trials.extend(&ids);
-        ids.into_iter().map(|id| Record::Take { id, worker: self.own }).collect()
+        ids.into_iter().map(|id| Record::Take { id, worker: self.worker }).collect()
     }
 
     /// Asks for trials as far as the limits and the outcomes allow, but for no more than `most`
-    /// open ones.
+    /// running ones.
     fn ask(&mut self, sequence: &mut Sequence, most: usize) -> Vec<Record> {
         let mut records = Vec::new();
         while sequence.len() < self.limits.trials {
-            let open = sequence.open_trials().filter(|trial| trial.worker == self.own).count();
-            let next = if open < most { sequence.ask(self.own) } else { NextTrial::Wait };
+            let own = sequence.running_trials().filter(|trial| trial.worker == self.worker);
+            let next = match own.count() < most {
+                true => sequence.ask(self.worker),
+                false => NextTrial::Wait,
+            };
             match next {
                 NextTrial::Trial(id) => {
                     self.trials.push(id);
-                    let point =
-                        sequence.trial(id).map(|trial| trial.point.clone()).unwrap_or_default();
-                    records.push(Record::Ask { id, point, worker: self.own });
+                    let point = sequence.trial(id).map(|trial| trial.point.clone());
+                    let point = point.unwrap_or_default();
+                    records.push(Record::Ask { id, point, worker: self.worker });
                 }
                 NextTrial::Wait => {
-                    self.stuck = true;
+                    self.waiting = true;
                     break;
                 }
-                NextTrial::Over => {
-                    self.over = true;
+                NextTrial::Exhausted => {
+                    self.exhausted = true;
                     break;
                 }
             }

@@ -11,7 +11,7 @@ use swarmwood_search::{
 };
 
 use super::*;
-use crate::tune::{Ending, FoldResult, Proposal, StudyMetric, StudyTask, read_study};
+use crate::tune::{FoldResult, Proposal, StudyMetric, StudyTask, TrialOutcome, read_study};
 
 /// A directory that is removed at the end.
 struct Scratch(PathBuf);
@@ -49,32 +49,32 @@ fn space() -> Space {
     .unwrap()
 }
 
-fn head(pieces: usize) -> StudyHeader {
-    let measure = StudyMetric { name: "loss".to_string(), from: None };
-    let task = StudyTask { text: "made up".to_string(), fingerprint: 7, measure };
+fn header(folds: usize) -> StudyHeader {
+    let metric = StudyMetric { name: "loss".to_string(), from: None };
+    let task = StudyTask { text: "made up".to_string(), fingerprint: 7, metric };
     StudyHeader {
         engine: "random".to_string(),
         seed: 11,
         space: space(),
-        lag: 4,
-        pieces,
-        race: pieces > 1,
+        parallel_trials: 4,
+        folds,
+        prune: folds > 1,
         task,
     }
 }
 
-/// A made-up loss with noise that belongs to the piece, and a count of who was evaluated how often.
+/// A made-up loss with noise that belongs to the fold, and a count of who was evaluated how often.
 #[derive(Default)]
 struct Made {
-    pieces: usize,
+    folds: usize,
     counts: Mutex<BTreeMap<(u64, usize), usize>>,
-    /// Every so many trials fail at their second piece, or panic at their first.
+    /// Every so many trials fail at their second fold, or panic at their first.
     fails: bool,
 }
 
 impl Made {
-    fn new(pieces: usize) -> Self {
-        Made { pieces, ..Made::default() }
+    fn new(folds: usize) -> Self {
+        Made { folds, ..Made::default() }
     }
 
     fn evaluations(&self) -> usize {
@@ -83,11 +83,11 @@ impl Made {
 }
 
 impl TrialObjective for Made {
-    fn pieces(&self) -> usize {
-        self.pieces
+    fn folds(&self) -> usize {
+        self.folds
     }
 
-    fn piece(
+    fn evaluate_fold(
         &self,
         trial: &Proposal<'_>,
         at: usize,
@@ -104,14 +104,14 @@ impl TrialObjective for Made {
         let noise = |a: u64, b: u64| hash(a, b, 0) as f64 / u64::MAX as f64;
         let rate = trial.space.number(2, trial.point[2]).unwrap();
         let loss = rate.ln().abs() + 2.0 * noise(at as u64, 1) + 0.3 * noise(name, at as u64);
-        // Pieces take different times, so that they overtake each other.
+        // Folds take different times, so that they overtake each other.
         std::thread::sleep(std::time::Duration::from_micros(hash(name, at as u64, 9) % 300));
         Ok(FoldResult { loss, rounds: Some(at + 1) })
     }
 }
 
 fn run(path: Option<&std::path::Path>, made: &Made, trials: usize, threads: usize) -> StudyOutcome {
-    let mut study = Study::open(path, head(made.pieces)).unwrap();
+    let mut study = Study::open(path, header(made.folds)).unwrap();
     study
         .run(made, &StudyLimits { trials, threads, ..StudyLimits::default() }, &mut |_| {})
         .unwrap()
@@ -130,40 +130,37 @@ fn threads_change_nothing() {
             .into_iter()
             .collect();
         for outcome in &outcomes {
-            assert_eq!(outcome.ended, StopReason::Trials);
+            assert_eq!(outcome.stop_reason, StopReason::Trials);
             assert_eq!(timeless(&outcome.trials), timeless(&outcomes[0].trials));
             assert_eq!(outcome.tally, outcomes[0].tally);
         }
         let tally = outcomes[0].tally;
-        assert!(
-            tally.spared > 20 && tally.raced > 10,
-            "racing must have something to do: {tally:?}"
-        );
+        assert!(tally.folds_skipped > 20 && tally.pruned > 10, "nothing was pruned: {tally:?}");
         assert_eq!(tally.failed > 0, fails);
     }
 }
 
 #[test]
-fn racing_spares_pieces_and_keeps_the_best() {
+fn pruning_skips_folds_and_finds_the_same_best() {
     let whole = {
-        let mut study = Study::open(None, StudyHeader { race: false, ..head(5) }).unwrap();
+        let mut study = Study::open(None, StudyHeader { prune: false, ..header(5) }).unwrap();
         let limits = StudyLimits { trials: 80, threads: 2, ..StudyLimits::default() };
         study.run(&Made::new(5), &limits, &mut |_| {}).unwrap()
     };
-    let raced = run(None, &Made::new(5), 80, 2);
-    assert_eq!(whole.tally.pieces, 400);
-    assert_eq!(raced.tally.pieces + raced.tally.spared, 400);
-    assert!(raced.tally.pieces < 260, "{:?}", raced.tally);
-    assert_eq!(raced.best().unwrap().id, whole.best().unwrap().id);
+    let pruned = run(None, &Made::new(5), 80, 2);
+    assert_eq!(whole.tally.folds, 400);
+    assert_eq!(pruned.tally.folds + pruned.tally.folds_skipped, 400);
+    assert!(pruned.tally.folds < 260, "{:?}", pruned.tally);
+    assert_eq!(pruned.best().unwrap().id, whole.best().unwrap().id);
     // A random search asks the same whatever it is told.
-    assert!(whole.trials.iter().zip(&raced.trials).all(|(a, b)| a.point == b.point));
+    assert!(whole.trials.iter().zip(&pruned.trials).all(|(a, b)| a.point == b.point));
 }
 
 #[test]
-fn one_thread_evaluates_no_piece_that_racing_spares() {
+fn one_thread_evaluates_no_fold_that_pruning_skips() {
     let made = Made::new(5);
     let outcome = run(None, &made, 60, 1);
-    assert_eq!(made.evaluations(), outcome.tally.pieces);
+    assert_eq!(made.evaluations(), outcome.tally.folds);
 }
 
 /// An engine that writes down what it knew when it was asked.
@@ -197,24 +194,25 @@ impl Engine for Witness {
 }
 
 #[test]
-fn a_trial_follows_from_exactly_the_trials_a_lag_before_it() {
-    for (lag, threads) in [(1, 3), (3, 1), (3, 8), (16, 2)] {
+fn a_trial_follows_from_the_outcomes_that_the_header_says() {
+    for (parallel_trials, threads) in [(1, 3), (3, 1), (3, 8), (16, 2)] {
         let asked = std::sync::Arc::new(Mutex::new(Vec::new()));
-        let head = StudyHeader { lag, ..head(2) };
-        let engine = RandomSearch::new(&head.space, head.seed).unwrap();
+        let header = StudyHeader { parallel_trials, ..header(2) };
+        let engine = RandomSearch::new(&header.space, header.seed).unwrap();
         let witness = Witness { engine, told: Vec::new(), asked: asked.clone() };
-        let mut study = Study::with_engine(None, head, Box::new(witness)).unwrap();
+        let mut study = Study::with_engine(None, header, Box::new(witness)).unwrap();
         let limits = StudyLimits { trials: 40, threads, ..StudyLimits::default() };
         study.run(&Made::new(2), &limits, &mut |_| {}).unwrap();
-        let expected: Vec<Vec<u64>> =
-            (0..40u64).map(|t| (0..(t + 1).saturating_sub(lag as u64)).collect()).collect();
-        assert_eq!(*asked.lock().unwrap(), expected, "lag {lag}");
+        let expected: Vec<Vec<u64>> = (0..40u64)
+            .map(|t| (0..(t + 1).saturating_sub(parallel_trials as u64)).collect())
+            .collect();
+        assert_eq!(*asked.lock().unwrap(), expected, "parallel_trials {parallel_trials}");
     }
 }
 
 #[test]
-fn engines_that_wait_are_waited_for() {
-    // A population of its own size and a lag beyond it: the engine gives nothing until its round is
+fn an_engine_that_needs_a_generation_gets_it() {
+    // A population of its own size and a parallel_trials beyond it: the engine gives nothing until its round is
     // done.
     let make = |threads: usize| {
         let space = Space::new(vec![
@@ -222,9 +220,9 @@ fn engines_that_wait_are_waited_for() {
             Param::real("b", 0.0, 1.0),
             Param::real("rate", 0.1, 1.0),
         ]);
-        let head = StudyHeader { lag: 50, space: space.unwrap(), ..head(3) };
-        let engine = De::new(&head.space, swarmwood_search::de::DeConfig::default(), 3).unwrap();
-        let mut study = Study::with_engine(None, head, Box::new(engine)).unwrap();
+        let header = StudyHeader { parallel_trials: 50, space: space.unwrap(), ..header(3) };
+        let engine = De::new(&header.space, swarmwood_search::de::DeConfig::default(), 3).unwrap();
+        let mut study = Study::with_engine(None, header, Box::new(engine)).unwrap();
         let limits = StudyLimits { trials: 150, threads, ..StudyLimits::default() };
         study.run(&Made::new(3), &limits, &mut |_| {}).unwrap()
     };
@@ -234,23 +232,23 @@ fn engines_that_wait_are_waited_for() {
 }
 
 #[test]
-fn an_engine_with_nothing_to_ask_ends_the_study() {
+fn an_exhausted_engine_ends_the_study() {
     let space = Space::new(vec![Param::list("a", &[1.0, 2.0]), Param::choice("b", &["x", "y"]), {
         Param::list("rate", &[0.5, 1.0, 2.0])
     }]);
-    let mut study = Study::open(None, StudyHeader { space: space.unwrap(), ..head(2) }).unwrap();
+    let mut study = Study::open(None, StudyHeader { space: space.unwrap(), ..header(2) }).unwrap();
     let outcome = study.run(&Made::new(2), &StudyLimits::default(), &mut |_| {}).unwrap();
-    assert_eq!((outcome.ended, outcome.trials.len()), (StopReason::Exhausted, 12));
+    assert_eq!((outcome.stop_reason, outcome.trials.len()), (StopReason::Exhausted, 12));
 }
 
 #[test]
-fn failures_are_data() {
+fn failures_are_recorded() {
     let outcome = run(None, &Made { fails: true, ..Made::new(3) }, 60, 2);
     let reasons: std::collections::BTreeSet<&str> = outcome
         .trials
         .iter()
-        .filter_map(|trial| match &trial.ending {
-            Some(Ending::Failed { reason }) => Some(reason.as_str()),
+        .filter_map(|trial| match &trial.outcome {
+            Some(TrialOutcome::Failed { reason }) => Some(reason.as_str()),
             _ => None,
         })
         .collect();
@@ -263,7 +261,7 @@ fn failures_are_data() {
 
 /// A journal cut anywhere, also within a line, is what a kill leaves.
 #[test]
-fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
+fn a_study_killed_anywhere_resumes_to_the_same_trials() {
     let dir = Scratch::new();
     let whole = run(Some(&dir.journal()), &Made { fails: true, ..Made::new(4) }, 25, 2);
     let bytes = fs::read(dir.journal()).unwrap();
@@ -281,19 +279,19 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
             recorded.trials
         };
         let made = Made { fails: true, ..Made::new(4) };
-        let mut study = Study::open(Some(&dir.journal()), head(4)).unwrap();
-        assert_eq!(study.notes().is_empty(), cut == before, "a torn line is told");
+        let mut study = Study::open(Some(&dir.journal()), header(4)).unwrap();
+        assert_eq!(study.notes().is_empty(), cut == before, "an unfinished line is noted");
         let limits = StudyLimits { trials: 25, threads: 1 + at % 3, ..StudyLimits::default() };
         let resumed = study.run(&made, &limits, &mut |_| {}).unwrap();
         assert_eq!(timeless(&resumed.trials), timeless(&whole.trials), "cut at {cut}");
         for trial in &known {
-            for at in 0..trial.pieces.len() {
+            for at in 0..trial.folds.len() {
                 assert!(
                     !made.counts.lock().unwrap().contains_key(&(trial.id, at)),
-                    "a piece was evaluated again"
+                    "a fold was evaluated again"
                 );
             }
-            if trial.ending.is_some() {
+            if trial.outcome.is_some() {
                 assert!(
                     made.counts.lock().unwrap().keys().all(|(id, _)| *id != trial.id),
                     "a trial was repeated"
@@ -306,14 +304,36 @@ fn a_study_killed_anywhere_ends_as_if_it_had_not_been() {
     }
 }
 
+/// Journals of version 1, which had other keys, can still be read and resumed.
 #[test]
-fn two_at_one_journal_lose_and_repeat_nothing() {
+fn a_journal_of_the_first_version_can_be_resumed() {
+    let path = "tests/formats/study-v1-complete.jsonl";
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
+    let text = fs::read_to_string(&path).unwrap();
+    let complete = run(None, &Made { fails: true, ..Made::new(4) }, 25, 1);
+    let recorded = read_study(&path).unwrap();
+    assert_eq!(recorded.header, header(4));
+    assert_eq!(timeless(&recorded.trials), timeless(&complete.trials));
+
+    let lines: Vec<&str> = text.lines().collect();
+    for kept in [1, 12, 40, lines.len()] {
+        let dir = Scratch::new();
+        fs::write(dir.journal(), format!("{}\n", lines[..kept].join("\n"))).unwrap();
+        let resumed = run(Some(&dir.journal()), &Made { fails: true, ..Made::new(4) }, 25, 2);
+        assert_eq!(timeless(&resumed.trials), timeless(&complete.trials), "{kept} lines");
+        let stored = read_study(&dir.journal()).unwrap();
+        assert_eq!(timeless(&stored.trials), timeless(&complete.trials), "{kept} lines");
+    }
+}
+
+#[test]
+fn two_processes_on_a_journal_lose_and_repeat_nothing() {
     let dir = Scratch::new();
     let made = Made::new(1);
     let quick = StudyLimits { trials: 500, threads: 2, ..StudyLimits::default() };
     let outcomes: Vec<StudyOutcome> = std::thread::scope(|scope| {
         let work = || {
-            let mut study = Study::open(Some(&dir.journal()), head(1)).unwrap();
+            let mut study = Study::open(Some(&dir.journal()), header(1)).unwrap();
             study.run(&made, &quick, &mut |_| {}).unwrap()
         };
         let both = [scope.spawn(work), scope.spawn(work)];
@@ -333,7 +353,7 @@ fn two_at_one_journal_lose_and_repeat_nothing() {
 }
 
 #[test]
-fn open_trials_of_the_dead_are_taken_over_once() {
+fn running_trials_of_dead_processes_are_taken_over_once() {
     let dir = Scratch::new();
     let whole = run(Some(&dir.journal()), &Made::new(3), 12, 1);
     // The first four belong to a process 5 that is gone.
@@ -358,35 +378,35 @@ fn open_trials_of_the_dead_are_taken_over_once() {
 }
 
 #[test]
-fn stopping_leaves_a_study_to_go_on_with() {
+fn a_cancelled_study_can_be_resumed() {
     let dir = Scratch::new();
     let whole = run(None, &Made::new(3), 30, 1);
     for stop_at in [0, 1, 7] {
-        let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
+        let mut study = Study::open(Some(&dir.journal()), header(3)).unwrap();
         let mut seen = 0;
         let limits = StudyLimits { trials: 30, threads: 2, ..StudyLimits::default() };
         let outcome = study.run(&Made::new(3), &limits, &mut |event| {
-            seen += usize::from(matches!(event.news, StudyNews::Trial(_)));
+            seen += usize::from(matches!(event.update, StudyUpdate::TrialFinished(_)));
             if seen >= stop_at {
                 limits.budget.cancel();
             }
         });
-        assert_eq!(outcome.unwrap().ended, StopReason::Stopped);
+        assert_eq!(outcome.unwrap().stop_reason, StopReason::Stopped);
     }
-    let mut study = Study::open(Some(&dir.journal()), head(3)).unwrap();
+    let mut study = Study::open(Some(&dir.journal()), header(3)).unwrap();
     let late = study.run(
         &Made::new(3),
         &StudyLimits { trials: 30, seconds: Some(0.0), threads: 2, ..StudyLimits::default() },
         &mut |_| {},
     );
-    assert_eq!(late.unwrap().ended, StopReason::Time);
+    assert_eq!(late.unwrap().stop_reason, StopReason::Time);
     drop(study);
     let resumed = run(Some(&dir.journal()), &Made::new(3), 30, 2);
     assert_eq!(timeless(&resumed.trials), timeless(&whole.trials));
 }
 
 #[test]
-fn a_study_can_be_made_longer() {
+fn a_study_can_be_extended() {
     let dir = Scratch::new();
     let whole = run(None, &Made::new(3), 30, 1);
     for trials in [5, 5, 17, 30] {
@@ -396,27 +416,24 @@ fn a_study_can_be_made_longer() {
 }
 
 #[test]
-fn another_study_is_refused_by_name() {
+fn each_difference_to_the_journal_is_an_error() {
     let dir = Scratch::new();
     run(Some(&dir.journal()), &Made::new(3), 5, 1);
     let before = fs::read(dir.journal()).unwrap();
-    let other_space = |params| StudyHeader { space: Space::new(params).unwrap(), ..head(3) };
+    let other_space = |params| StudyHeader { space: Space::new(params).unwrap(), ..header(3) };
     let task = |change: &dyn Fn(&mut StudyTask)| {
-        let mut head = head(3);
-        change(&mut head.task);
-        head
+        let mut header = header(3);
+        change(&mut header.task);
+        header
     };
     for (asked, words) in [
-        (StudyHeader { seed: 12, ..head(3) }, "the seed is 11 in the study, not 12"),
+        (StudyHeader { seed: 12, ..header(3) }, "the seed is 11 in the study, not 12"),
         (
-            StudyHeader { lag: 8, ..head(3) },
-            "the number of trials at a time is 4 in the study, not 8",
+            StudyHeader { parallel_trials: 8, ..header(3) },
+            "the number of parallel trials is 4 in the study, not 8",
         ),
-        (StudyHeader { race: false, ..head(3) }, "racing is on in the study, not off"),
-        (
-            StudyHeader { race: true, ..head(2) },
-            "the number of pieces of a trial is 3 in the study, not 2",
-        ),
+        (StudyHeader { prune: false, ..header(3) }, "pruning is on in the study, not off"),
+        (StudyHeader { prune: true, ..header(2) }, "the number of folds is 3 in the study, not 2"),
         (
             task(&|task| task.text = "other".to_string()),
             "the task is 'made up' in the study, not 'other'",
@@ -426,8 +443,8 @@ fn another_study_is_refused_by_name() {
             "the data or the settings of 'made up' are not those of the study",
         ),
         (
-            task(&|task| task.measure.name = "rmse".to_string()),
-            "the measure is loss in the study, not rmse",
+            task(&|task| task.metric.name = "rmse".to_string()),
+            "the metric is loss in the study, not rmse",
         ),
         (
             other_space(vec![Param::choice("kind", &["a", "b"])]),
@@ -455,7 +472,7 @@ fn another_study_is_refused_by_name() {
 }
 
 #[test]
-fn damage_is_told_with_its_line_and_nothing_is_touched() {
+fn damage_is_reported_with_its_line_and_nothing_is_changed() {
     let dir = Scratch::new();
     run(Some(&dir.journal()), &Made::new(3), 5, 1);
     let text = fs::read_to_string(dir.journal()).unwrap();
@@ -487,17 +504,17 @@ fn damage_is_told_with_its_line_and_nothing_is_touched() {
     ] {
         fs::write(dir.journal(), &damaged).unwrap();
         let fault =
-            Study::open(Some(&dir.journal()), head(3)).err().unwrap_or_else(|| panic!("{words}"));
+            Study::open(Some(&dir.journal()), header(3)).err().unwrap_or_else(|| panic!("{words}"));
         assert!(fault.to_string().contains(words), "{fault}");
         assert_eq!(fs::read_to_string(dir.journal()).unwrap(), damaged);
     }
 }
 
 #[test]
-fn a_directory_and_a_device_are_no_studies() {
+fn a_directory_is_not_a_study() {
     let dir = Scratch::new();
-    let fault = Study::open(Some(&dir.0), head(1)).err().unwrap();
+    let fault = Study::open(Some(&dir.0), header(1)).err().unwrap();
     assert!(fault.to_string().contains("is not a file"), "{fault}");
-    let fault = Study::open(Some(&dir.0.join("no/s.jsonl")), head(1)).err().unwrap();
+    let fault = Study::open(Some(&dir.0.join("no/s.jsonl")), header(1)).err().unwrap();
     assert!(fault.to_string().contains("cannot write"), "{fault}");
 }

@@ -1,15 +1,15 @@
-//! A study's journal in use: replays what is there, adds what is new, sees who else is at work.
+//! A study's journal in use: replays its events, appends new ones, knows the other processes.
 
 use std::path::Path;
 
-use crate::tune::head::StudyHeader;
+use crate::tune::header::StudyHeader;
 use crate::tune::journal::record::Record;
 use crate::tune::journal::worker::{Worker, is_alive};
-use crate::tune::journal::{Journal, head};
+use crate::tune::journal::{Journal, header};
 use crate::tune::sequence::{NextTrial, Sequence};
 use crate::{Error, Result};
 
-/// The journal and this process's place in it.
+/// The journal and this process's worker number in it.
 pub(super) struct JournalConnection {
     journal: Journal,
     /// `None` only while it is dropped.
@@ -27,12 +27,12 @@ pub(super) struct PeerProcesses<'a> {
 }
 
 impl PeerProcesses<'_> {
-    /// Whether a process lives.
+    /// Whether a process is alive.
     pub fn is_alive(&self, number: u64) -> bool {
         number == self.own || is_alive(self.journal, number)
     }
 
-    /// Whether nobody else is at work. A process that has asked for nothing yet has the least free
+    /// Whether no other process is running. A process that has asked for nothing yet has the least free
     /// number, which is at most one above all that were seen.
     pub fn is_alone(&self) -> bool {
         (0..=self.highest + 1).all(|number| number == self.own || !is_alive(self.journal, number))
@@ -43,26 +43,26 @@ impl JournalConnection {
     /// Opens or begins a journal and replays it into the sequence.
     pub fn open(
         path: &Path,
-        asked: &StudyHeader,
+        requested: &StudyHeader,
         sequence: &mut Sequence,
         notes: &mut Vec<String>,
     ) -> Result<JournalConnection> {
         let mut journal = Journal::open(path)?;
         let mut locked = journal.lock()?;
-        let mut lines = locked.news()?.into_iter();
-        if locked.mended {
-            notes.push(torn(path));
+        let mut lines = locked.new_lines()?.into_iter();
+        if locked.truncated {
+            notes.push(truncation_note(path));
         }
         let created_by = match lines.next() {
-            Some((_, first)) => check_head(path, &first, asked)?,
+            Some((_, first)) => check_head(path, &first, requested)?,
             None => {
-                locked.append(&[head::line(asked)])?;
-                head::program()
+                locked.append(&[header::line(requested)])?;
+                header::program()
             }
         };
         let mut highest = 0;
         for (number, line) in lines {
-            replay(&line, asked, sequence, &mut highest)
+            replay(&line, requested, sequence, &mut highest)
                 .map_err(|message| fault(path, number, &message, &created_by))?;
         }
         let worker = Worker::join(&locked)?;
@@ -82,11 +82,11 @@ impl JournalConnection {
         self.journal.has_grown()
     }
 
-    /// Brings the sequence up to date, lets `work` ask, and adds the records that come of that, all
-    /// while nobody else can. Returns the trials that others ended.
+    /// Brings the sequence up to date, lets `work` ask for trials, and appends its records, all
+    /// under the lock. Returns the trials that other processes finished.
     pub fn exchange(
         &mut self,
-        head: &StudyHeader,
+        header: &StudyHeader,
         sequence: &mut Sequence,
         notes: &mut Vec<String>,
         work: impl FnOnce(&mut Sequence, &PeerProcesses<'_>) -> Vec<Record>,
@@ -96,15 +96,15 @@ impl JournalConnection {
         let path = journal.path().to_path_buf();
         let mut locked = journal.lock()?;
         let mut ended = Vec::new();
-        for (number, line) in locked.news()? {
-            let end = replay(&line, head, sequence, highest);
+        for (number, line) in locked.new_lines()? {
+            let end = replay(&line, header, sequence, highest);
             ended.extend(end.map_err(|message| fault(&path, number, &message, created_by))?);
         }
-        if locked.mended {
-            notes.push(torn(&path));
+        if locked.truncated {
+            notes.push(truncation_note(&path));
         }
         let records = work(sequence, &PeerProcesses { journal: &path, own, highest: *highest });
-        let lines: Vec<String> = records.iter().map(|record| record.line(&head.space)).collect();
+        let lines: Vec<String> = records.iter().map(|record| record.line(&header.space)).collect();
         locked.append(&lines)?;
         Ok(ended)
     }
@@ -118,12 +118,12 @@ impl Drop for JournalConnection {
     }
 }
 
-fn torn(path: &Path) -> String {
-    format!("{}: the last line was not finished and was cut off", path.display())
+fn truncation_note(path: &Path) -> String {
+    format!("{}: the last line was not finished and was removed", path.display())
 }
 
 fn fault(path: &Path, line: usize, message: &str, created_by: &str) -> Error {
-    let program = head::program();
+    let program = header::program();
     let other = match created_by == program {
         true => String::new(),
         false => format!(" (the study was begun by {created_by}, this is {program})"),
@@ -131,15 +131,15 @@ fn fault(path: &Path, line: usize, message: &str, created_by: &str) -> Error {
     Error::Study { path: path.to_path_buf(), message: format!("line {line}: {message}{other}") }
 }
 
-/// Who wrote the head, if it is the one that is asked for.
-fn check_head(path: &Path, line: &str, asked: &StudyHeader) -> Result<String> {
+/// The program that wrote the header, if it equals the requested one.
+fn check_head(path: &Path, line: &str, requested: &StudyHeader) -> Result<String> {
     let wrong = |message: String| Error::Study { path: path.to_path_buf(), message };
     let (study, created_by) =
-        head::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
-    let differences = head::differences(&study, asked);
+        header::parse(line).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let differences = header::differences(&study, requested);
     if !differences.is_empty() {
         let message =
-            format!("cannot go on with this study: {}; ask for the same, or name a new file", {
+            format!("cannot resume this study: {}; request the same, or name a new file", {
                 differences.join("; ")
             });
         return Err(wrong(message));
@@ -147,15 +147,15 @@ fn check_head(path: &Path, line: &str, asked: &StudyHeader) -> Result<String> {
     Ok(created_by)
 }
 
-/// Takes one record into the sequence; the trial it ended, or what is wrong with it.
+/// Applies one record to the sequence; the trial it finished, or what is wrong with it.
 fn replay(
     line: &str,
-    head: &StudyHeader,
+    header: &StudyHeader,
     sequence: &mut Sequence,
     highest: &mut u64,
 ) -> std::result::Result<Option<u64>, String> {
     let mut ended = None;
-    let fits = match Record::parse(line, &head.space)? {
+    let fits = match Record::parse(line, &header.space)? {
         Record::Ask { id, point, worker } => {
             *highest = (*highest).max(worker);
             let next =
@@ -164,21 +164,21 @@ fn replay(
                 return Err(format!("trial {id} does not follow from what stands before it"));
             }
             if sequence.trial(id).is_none_or(|trial| trial.point != point) {
-                let engine = &head.engine;
+                let engine = &header.engine;
                 return Err(format!(
-                    "trial {id} is not the one that engine '{engine}' of this program asks for here"
+                    "trial {id} is not the one that engine '{engine}' of this program proposes"
                 ));
             }
             true
         }
         Record::Take { id, worker } => {
             *highest = (*highest).max(worker);
-            sequence.hand_over(id, worker)
+            sequence.reassign(id, worker)
         }
-        Record::FoldResult { id, at, piece, seconds } => sequence.add(id, at, piece, seconds),
-        Record::Tell { id, ending, seconds } => {
+        Record::Fold { id, fold, result, seconds } => sequence.add_fold(id, fold, result, seconds),
+        Record::Tell { id, outcome, seconds } => {
             ended = Some(id);
-            sequence.end(id, ending, seconds)
+            sequence.finish(id, outcome, seconds)
         }
     };
     if fits { Ok(ended) } else { Err("does not follow from what stands before it".to_string()) }

@@ -1,33 +1,33 @@
-//! The first line of a journal: what the study is about.
+//! The first line of a journal: the study's header.
 
 use serde_json::{Value, json};
 
 use super::MAGIC;
-use crate::tune::head::{StudyHeader, StudyMetric, StudyTask};
+use crate::tune::header::{StudyHeader, StudyMetric, StudyTask};
 use crate::tune::space_file;
 
-/// The newest version, which is written.
-const VERSION: u64 = 1;
+/// The newest version, which is written. Version 1 had other names for some keys ([`renamed`]).
+const VERSION: u64 = 2;
 
 /// The program that writes journals.
 pub(in crate::tune) fn program() -> String {
     format!("swarmwood {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// A head as a line.
-pub(in crate::tune) fn line(head: &StudyHeader) -> String {
-    let StudyTask { text, fingerprint, measure } = &head.task;
+/// A header as a line.
+pub(in crate::tune) fn line(header: &StudyHeader) -> String {
+    let StudyTask { text, fingerprint, metric } = &header.task;
     let fields = [
         ("created_by", json!(program())),
-        ("engine", json!(head.engine)),
-        ("seed", json!(head.seed)),
-        ("lag", json!(head.lag)),
-        ("pieces", json!(head.pieces)),
-        ("race", json!(head.race)),
+        ("engine", json!(header.engine)),
+        ("seed", json!(header.seed)),
+        ("parallel_trials", json!(header.parallel_trials)),
+        ("folds", json!(header.folds)),
+        ("prune", json!(header.prune)),
         ("task", json!({"text": text, "fingerprint": hex(*fingerprint)})),
-        ("measure", json!({"name": measure.name, "from": measure.from})),
-        ("space", space_file::to_json(&head.space)),
-        ("space_fingerprint", json!(hex(head.space.fingerprint()))),
+        ("metric", json!({"name": metric.name, "from": metric.from})),
+        ("space", space_file::to_json(&header.space)),
+        ("space_fingerprint", json!(hex(header.space.fingerprint()))),
     ];
     // By hand, so that the version stands first and a journal is known by how it begins.
     let fields: Vec<String> =
@@ -39,7 +39,7 @@ fn hex(fingerprint: u128) -> String {
     format!("{fingerprint:032x}")
 }
 
-/// The head of a line and who wrote it; the error says what is wrong with the line.
+/// The header of a line and who wrote it; the error says what is wrong with the line.
 pub(in crate::tune) fn parse(line: &str) -> Result<(StudyHeader, String), String> {
     let value: Value =
         serde_json::from_str(line).map_err(|error| format!("is damaged: {error}"))?;
@@ -55,24 +55,36 @@ pub(in crate::tune) fn parse(line: &str) -> Result<(StudyHeader, String), String
     }
     let task = &value["task"];
     let fingerprint = u128::from_str_radix(&word(&task["fingerprint"], "fingerprint")?, 16);
-    let measure = StudyMetric {
-        name: word(&value["measure"]["name"], "measure.name")?,
-        from: value["measure"]["from"].as_f64(),
+    let field = |name: &'static str| &value[renamed(name, version)];
+    let metric = StudyMetric {
+        name: word(&field("metric")["name"], "metric.name")?,
+        from: field("metric")["from"].as_f64(),
     };
-    let head = StudyHeader {
+    let header = StudyHeader {
         engine: word(&value["engine"], "engine")?,
         seed: natural(&value["seed"], "seed")?,
-        lag: count(&value["lag"], "lag")?,
-        pieces: count(&value["pieces"], "pieces")?,
-        race: value["race"].as_bool().ok_or_else(|| damaged("race"))?,
+        parallel_trials: count(field("parallel_trials"), "parallel_trials")?,
+        folds: count(field("folds"), "folds")?,
+        prune: field("prune").as_bool().ok_or_else(|| damaged("prune"))?,
         task: StudyTask {
             text: word(&task["text"], "task.text")?,
             fingerprint: fingerprint.map_err(|_| damaged("task.fingerprint"))?,
-            measure,
+            metric,
         },
         space,
     };
-    Ok((head, word(&value["created_by"], "created_by")?))
+    Ok((header, word(&value["created_by"], "created_by")?))
+}
+
+/// The name of a key in a journal of this version.
+fn renamed(key: &'static str, version: u64) -> &'static str {
+    match (version, key) {
+        (1, "parallel_trials") => "lag",
+        (1, "folds") => "pieces",
+        (1, "prune") => "race",
+        (1, "metric") => "measure",
+        _ => key,
+    }
 }
 
 fn damaged(field: &str) -> String {
@@ -94,7 +106,7 @@ fn word(value: &Value, field: &str) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| damaged(field))
 }
 
-/// What a study says differently from what is asked for; empty if nothing.
+/// The differences between a study and the requested one, as messages.
 pub(in crate::tune) fn differences(study: &StudyHeader, asked: &StudyHeader) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |name: &str, has: String, wants: String| {
@@ -104,10 +116,11 @@ pub(in crate::tune) fn differences(study: &StudyHeader, asked: &StudyHeader) -> 
     };
     compare("the engine", study.engine.clone(), asked.engine.clone());
     compare("the seed", study.seed.to_string(), asked.seed.to_string());
-    compare("the number of trials at a time", study.lag.to_string(), asked.lag.to_string());
-    compare("the number of pieces of a trial", study.pieces.to_string(), asked.pieces.to_string());
-    compare("racing", on_off(study.race), on_off(asked.race));
-    compare("the measure", study.task.measure.name.clone(), asked.task.measure.name.clone());
+    let parallel = |header: &StudyHeader| header.parallel_trials.to_string();
+    compare("the number of parallel trials", parallel(study), parallel(asked));
+    compare("the number of folds", study.folds.to_string(), asked.folds.to_string());
+    compare("pruning", on_off(study.prune), on_off(asked.prune));
+    compare("the metric", study.task.metric.name.clone(), asked.task.metric.name.clone());
     if study.task.text != asked.task.text {
         compare("the task", format!("'{}'", study.task.text), format!("'{}'", asked.task.text));
     } else if study.task != asked.task {
