@@ -276,6 +276,7 @@ impl Model {
             };
             checked.map_err(|problem| ModelError::Tree { tree, problem })?;
         }
+
         if members.len().is_multiple_of(outputs) {
             Ok(())
         } else {
@@ -291,6 +292,7 @@ impl Model {
                 outputs: self.base.len(),
             });
         }
+
         for (output, function) in functions.iter().enumerate() {
             if function.terms.len() != features.len() {
                 let (terms, features) = (function.terms.len(), features.len());
@@ -336,6 +338,7 @@ fn check_schema(schema: &Schema) -> Result<(), ModelError> {
             });
         }
     }
+
     if let TargetKind::Classes(classes) = &schema.target.kind
         && let Some(class) = repeated(classes.iter())
     {
@@ -349,6 +352,7 @@ fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {
     if leaves != nodes + 1 {
         return Err(TreeError::Size { nodes, leaves });
     }
+
     let mut node_seen = vec![false; nodes];
     let mut leaf_seen = vec![false; leaves];
     for (index, node) in tree.nodes.iter().enumerate() {
@@ -367,6 +371,7 @@ fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {
         check_split_number("gain", index, node.gain)?;
         check_split_number("cover", index, node.cover)?;
     }
+
     // Each of the 2n edges leads to a different one of the 2n nodes and leaves below the root, so
     // all of them are reached.
     check_leaves(&tree.leaves)
@@ -395,6 +400,7 @@ fn check_split(features: &[Feature], index: usize, split: &Split) -> Result<(), 
             features: features.len(),
         });
     };
+
     match (&split.test, &feature.kind) {
         (Test::Above(threshold), Kind::Number) => {
             check_split_number("threshold", index, *threshold)

@@ -127,6 +127,7 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         Link::Softmax => (classes(3), 3),
         _ => (TargetKind::Number, 1),
     };
+
     let base = (0..outputs).map(|_| rng.unit()).collect();
     let body = if rng.chance(10) {
         Body::Linear((0..outputs).map(|_| linear(rng, &features)).collect())
@@ -147,12 +148,14 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
                 .collect(),
         )
     };
+
     let provenance = Provenance {
         version: "0.1.0".into(),
         method: "greedy".into(),
         rows: rng.next(),
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
     };
+
     let target = Target { name: "target".into(), kind };
     Model {
         schema: Schema { features, target },
@@ -198,6 +201,7 @@ pub(crate) fn rows(seed: u64, model: &Model, count: usize) -> Vec<Vec<FeatureVal
             _ => number(rng, index),
         }),
     };
+
     let features = &model.schema.features;
     (0..count)
         .map(|_| {
@@ -229,12 +233,14 @@ pub(crate) fn columns(model: &Model, rows: &[Vec<FeatureValue>]) -> Vec<OwnedCol
     let code = |value: &FeatureValue| {
         if let FeatureValue::Category(code) = value { *code } else { MISSING }
     };
+
     let column = |index: usize, kind: &Kind| match kind {
         Kind::Number => OwnedColumn::Number(rows.iter().map(|row| number(&row[index])).collect()),
         Kind::Category { .. } => {
             OwnedColumn::Category(rows.iter().map(|row| code(&row[index])).collect())
         }
     };
+
     model
         .schema
         .features

@@ -81,6 +81,7 @@ impl Model {
         if self.rounds() > 1 {
             return Err(SingleTreeError::Rounds { rounds: self.rounds() });
         }
+
         let trees: Vec<Cow<'_, Tree>> = members.iter().map(ordinary).collect();
         let tree = match trees.split_first() {
             None => Cow::Owned(Tree::leaf(Leaf { value: 0.0, cover: self.provenance.rows as f64 })),
@@ -89,6 +90,7 @@ impl Model {
             }
             Some(_) => return Err(SingleTreeError::Classes),
         };
+
         let predictions =
             (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(&trees, leaf)).collect();
         let total: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();

@@ -156,6 +156,7 @@ impl<'m> Explainer<'m> {
             }
             trees.push(TreePaths { output, splits: rules, leaves });
         }
+
         let levels = level_counts(&model.schema);
         let mut quadratures: Vec<Quadrature> = Vec::new();
         let mut quadrature_for = Vec::with_capacity(deepest + 1);
@@ -172,6 +173,7 @@ impl<'m> Explainer<'m> {
             }
             quadrature_for.push(quadratures.len() - 1);
         }
+
         let (schema, body) = (&model.schema, &model.body);
         Ok(Explainer { schema, levels, body, trees, expected, quadratures, quadrature_for })
     }
@@ -190,6 +192,7 @@ impl<'m> Explainer<'m> {
                 BlockError::Output { found: out.len(), expected: block.rows * row_size }.into()
             );
         }
+
         let mut work = ShapScratch::default();
         for (row, out) in out.chunks_mut(row_size.max(1)).enumerate() {
             out.fill(0.0);
@@ -228,6 +231,7 @@ impl<'m> Explainer<'m> {
         integrand.extend(&quadrature.weights);
         factors.clear();
         passed.clear();
+
         // Features that follow the path are factors t + z (1 - t), stored to be divided out again;
         // the others are z (1 - t), where z is constant and one of the factors 1 - t is deferred.
         let mut scale = path.value;
@@ -255,6 +259,7 @@ impl<'m> Explainer<'m> {
                 }
             }
         }
+
         if scale == 0.0 {
             return;
         }
@@ -265,6 +270,7 @@ impl<'m> Explainer<'m> {
                 .zip(&quadrature.nodes)
                 .for_each(|(value, node)| *value *= 1.0 - node);
         }
+
         let mut factors = factors.chunks_exact(quadrature.nodes.len());
         for (feature, passes) in path.features.iter().zip(&*passed) {
             out[feature.feature as usize] += match passes.then(|| factors.next()).flatten() {

@@ -47,6 +47,7 @@ impl Model {
             importance.cover += cover;
             importance.splits += 1;
         };
+
         match &self.body {
             Body::Trees(members) => {
                 for member in members {

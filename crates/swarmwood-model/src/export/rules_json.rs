@@ -37,6 +37,7 @@ fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
             rules.class_name(rule.prediction).map_or_else(|| json!(class), |name| json!(name))
         }
     };
+
     json!({
         "conditions": rule.conditions.iter().map(|one| condition(rules, one)).collect::<Vec<_>>(),
         "prediction": prediction,
@@ -56,6 +57,7 @@ fn condition(rules: &RuleSet<'_>, condition: &RuleCondition) -> Value {
         (_, true) => "included",
         (_, false) => "excluded",
     };
+
     match &condition.values {
         ValueSet::Interval { above, at_most } => {
             json!({"feature": feature.name, "above": above, "at_most": at_most, "missing": missing})

@@ -36,11 +36,13 @@ fn to_python(rules: &RuleSet<'_>) -> String {
     text.push_str(
         "    # A row maps column names to values; None, NaN and absent columns are missing.\n",
     );
+
     let is_number =
         |feature: &u32| matches!(rules.schema.features[*feature as usize].kind, Kind::Number);
     if variables.keys().any(is_number) {
         text.push_str("    nan = float(\"nan\")\n");
     }
+
     for (feature, variable) in &variables {
         text.push_str(&format!(
             "    {variable} = row.get({})\n",
@@ -50,6 +52,7 @@ fn to_python(rules: &RuleSet<'_>) -> String {
             text.push_str(&format!("    {variable} = nan if {variable} is None else {variable}\n"));
         }
     }
+
     for rule in &rules.rules {
         let test = |condition| test(rules, condition, &variables);
         let conditions: Vec<String> = rule.conditions.iter().map(test).collect();
@@ -59,6 +62,7 @@ fn to_python(rules: &RuleSet<'_>) -> String {
             prediction(rules, rule.prediction)
         ));
     }
+
     text.push_str(&format!("    return {}\n", prediction(rules, rules.default_rule.prediction)));
     text
 }
@@ -112,6 +116,7 @@ fn test(
             among(name, &yes, "==", "in")
         };
     }
+
     let ValueSet::Interval { above, at_most } = condition.values else {
         return format!("{name} != {name}");
     };

@@ -26,6 +26,7 @@ fn to_sql(rules: &RuleSet<'_>) -> String {
         text.push_str(&format!("{}\n", prediction(rules, rules.default_rule.prediction)));
         return text;
     }
+
     text.push_str("CASE\n");
     for rule in &rules.rules {
         let conditions: Vec<String> =
@@ -36,6 +37,7 @@ fn to_sql(rules: &RuleSet<'_>) -> String {
             prediction(rules, rule.prediction)
         ));
     }
+
     text.push_str(&format!("  ELSE {}\nEND\n", prediction(rules, rules.default_rule.prediction)));
     text
 }

@@ -27,6 +27,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
     {
         text.push_str("# categories that are not in the training data count as missing\n");
     }
+
     text.push('\n');
     for rule in &rules.rules {
         let conditions: Vec<String> =
@@ -37,6 +38,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
             conclusion(rules, rule)
         ));
     }
+
     text.push_str(&format!("OTHERWISE {}\n", conclusion(rules, &rules.default_rule)));
     text
 }

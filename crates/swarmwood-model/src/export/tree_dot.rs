@@ -64,6 +64,7 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
         out,
         "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f5f7fa\", fontname=\"Helvetica\"];"
     )?;
+
     writeln!(out, "  edge [fontname=\"Helvetica\", fontsize=11];")?;
     let schema = &single.model.schema;
     for (at, node) in single.tree.nodes.iter().enumerate() {
@@ -80,6 +81,7 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
             writeln!(out, "  n{at} -> {to} [label={label}];")?;
         }
     }
+
     let range = single.number_range();
     for (leaf, prediction) in single.predictions.iter().enumerate() {
         let mut label = prediction_name(single, prediction);

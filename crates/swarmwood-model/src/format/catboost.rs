@@ -36,6 +36,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     if (link == Link::Softmax) != (outputs > 1) {
         return Err(format!("loss '{loss}' does not fit {outputs} outputs"));
     }
+
     let inputs = CatboostFeatures::new(document.need("features_info")?, file)?;
     let mut trees: Vec<Vec<Shape>> = vec![Vec::new(); outputs];
     let oblivious = document.get("oblivious_trees").is_some();
@@ -52,10 +53,12 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
             trees.push(shape);
         }
     }
+
     let classes = match info.get("class_params") {
         Some(params) if link != Link::Identity => params.names("class_names")?,
         _ => Vec::new(),
     };
+
     ImportParts {
         library: LIBRARY,
         version: version(info),
@@ -124,12 +127,14 @@ impl CatboostFeatures {
                 return Err(format!("the model has `{kind}`, which have no counterpart here"));
             }
         }
+
         let entries = |key| if info.get(key).is_some() { info.list(key) } else { Ok(&[][..]) };
         let mut inputs = CatboostFeatures {
             features: Vec::new(),
             numbers: BTreeMap::new(),
             categories: BTreeMap::new(),
         };
+
         let mut by_index: BTreeMap<usize, Feature> = BTreeMap::new();
         for (is_number, key) in [(true, "float_features"), (false, "categorical_features")] {
             for (position, feature) in entries(key)?.iter().enumerate() {
@@ -153,6 +158,7 @@ impl CatboostFeatures {
                 }
             }
         }
+
         // Features that the file leaves out are named by their index.
         let count = by_index.keys().next_back().map_or(0, |last| last + 1);
         let feature =
@@ -179,6 +185,7 @@ impl CatboostFeatures {
                 "a split of type {kind} tests {name}; only splits on numbers are supported"
             ));
         }
+
         let position =
             rule.count("float_feature_index")?.ok_or("`float_feature_index` is missing")?;
         let (feature, missing_right) =
@@ -186,6 +193,7 @@ impl CatboostFeatures {
         let Document::Number(border) = rule.need("border")? else {
             return Err("`border` must be a number".into());
         };
+
         // Greater than a 32-bit float means not less than the next larger one.
         let test = Test::Above(import::not_less((*border as f32).next_up()));
         Ok(Split { feature, test, missing_right })
@@ -196,6 +204,7 @@ impl CatboostFeatures {
             None | Some(Document::Null) => &[],
             Some(_) => table.list("splits")?,
         };
+
         if rules.len() > MAX_LEVELS {
             return Err(format!("{} levels; {MAX_LEVELS} are read", rules.len()));
         }
@@ -209,11 +218,13 @@ impl CatboostFeatures {
                 values.len()
             ));
         }
+
         let weights =
             if table.get("leaf_weights").is_some() { table.numbers("leaf_weights")? } else { &[] };
         let cover = |leaf: usize| {
             import::finite_or_zero(weights.get(leaf).copied().unwrap_or(0.0)).max(0.0)
         };
+
         let leaf =
             |output, leaf| Leaf { value: values[leaf * outputs + output], cover: cover(leaf) };
         let shape = |output| {

@@ -164,10 +164,12 @@ impl ImportParts {
                 self.trees.len()
             ));
         }
+
         let rounds = self.trees[0].len();
         if self.trees.iter().any(|trees| trees.len() != rounds) {
             return Err("some classes have more trees than others".into());
         }
+
         if self.link == Link::Softmax && outputs == 2 {
             self.fold_two_classes();
         }
@@ -178,6 +180,7 @@ impl ImportParts {
         } else {
             TargetKind::Number
         };
+
         // Trees take the outputs in turn, whatever the order in the file.
         let mut turns: Vec<_> = self.trees.into_iter().map(Vec::into_iter).collect();
         let mut members = Vec::new();
@@ -187,6 +190,7 @@ impl ImportParts {
                 members.extend(turn.next().map(|shape| Member { output, shape }));
             }
         }
+
         Ok(Model {
             schema: Schema {
                 features: self.features,

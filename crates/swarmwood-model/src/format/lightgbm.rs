@@ -43,12 +43,14 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
     if !["v2", "v3", "v4"].contains(&version) {
         return Err(format!("files of version '{version}' are not supported; v2, v3 and v4 are"));
     }
+
     let objective = header.get("objective").unwrap_or("none");
     let ObjectiveInfo { link, ours, sigmoid } = link(objective)?;
     let outputs = header.count("num_tree_per_iteration")?;
     if outputs == 0 || (link == Link::Softmax) != (outputs > 1) {
         return Err(format!("objective '{objective}' does not fit {outputs} trees per iteration"));
     }
+
     import::check_unnamed(outputs, bytes.len(), "classes")?;
     let names: Vec<String> = header.need("feature_names")?.split(' ').map(str::to_string).collect();
     let count = header.count("max_feature_idx")?.saturating_add(1);
@@ -57,12 +59,14 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
     let with_number = |(tree, table): (usize, ImportResult<TreeTable>)| {
         table.map_err(|error| format!("tree {tree}: {error}"))
     };
+
     let tables = tables.enumerate().map(with_number).collect::<ImportResult<Vec<TreeTable>>>()?;
     let infos = header.get("feature_infos").unwrap_or_default();
     let levels = level_names(&tables, &names, infos, pandas.as_ref())?;
     if !levels.is_empty() && !complete {
         return Err("the file ends before the names of categories; it is damaged".into());
     }
+
     // Forests predict the mean of their trees.
     let factor = if average { sigmoid / (tables.len() / outputs).max(1) as f64 } else { sigmoid };
     let mut trees_by_output: Vec<Vec<Shape>> = vec![Vec::new(); outputs];
@@ -74,6 +78,7 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
         }
         trees_by_output[number % outputs].push(shape);
     }
+
     let kind = |levels: Option<&FeatureLevels>| {
         levels.map_or(Kind::Number, |levels| Kind::Category { levels: levels.names.clone() })
     };
@@ -117,16 +122,19 @@ fn link(objective: &str) -> ImportResult<ObjectiveInfo> {
         "multiclass" => (Link::Softmax, Some("softmax")),
         other => return Err(format!("objective '{other}' has no counterpart here")),
     };
+
     if options.contains(&"sqrt") {
         return Err(format!(
             "objective '{objective}' squares its scores, which has no counterpart here"
         ));
     }
+
     let stated = if name == "binary" {
         options.iter().find_map(|option| option.strip_prefix("sigmoid:"))
     } else {
         None
     };
+
     let sigmoid = stated
         .map_or(Ok(1.0), |number| number.parse().map_err(|_| format!("objective '{objective}'")))?;
     Ok(ObjectiveInfo { link, ours, sigmoid })
@@ -156,15 +164,18 @@ fn level_names(
             .filter(|(feature, info)| *feature < names.len() && !info.is_empty())
             .map(|(feature, _)| (feature, BTreeSet::new())),
     );
+
     for table in tables {
         for (feature, set) in table.sets() {
             codes.entry(feature).or_default().extend(set.iter());
         }
     }
+
     let frames = match pandas {
         Some(Document::List(lists)) => lists.as_slice(),
         _ => &[],
     };
+
     if !frames.is_empty() && frames.len() != codes.len() {
         let (frames, features) = (frames.len(), codes.len());
         return Err(format!(
@@ -172,6 +183,7 @@ fn level_names(
              not known which names belong to which; train without columns that are constant, or with codes"
         ));
     }
+
     let mut frames = frames.iter();
     let mut levels = BTreeMap::new();
     for (feature, codes) in codes {
@@ -259,6 +271,7 @@ impl TreeTable {
         }
         let leaves = section.count("num_leaves")?;
         let leaf = section.numbers("leaf_value", leaves)?;
+
         // Some versions leave out the lists that a tree of one leaf does not need.
         let splits = leaf.len().checked_sub(1).ok_or("a tree has no leaf")?;
         let list = |key| if splits == 0 { Ok(Vec::new()) } else { section.numbers(key, splits) };
@@ -266,6 +279,7 @@ impl TreeTable {
             Some(_) => section.numbers(key, count),
             None => Ok(vec![0.0; count]),
         };
+
         Ok(TreeTable {
             feature: list("split_feature")?,
             threshold: list("threshold")?,
@@ -302,6 +316,7 @@ impl TreeTable {
         if categories > self.sets.len() {
             return Err("there are more categorical splits than sets of categories".into());
         }
+
         let limit = if self.needs_expansion() { size.saturating_mul(MAX_EXPANSION) } else { size };
         let root = CursorTarget::Child(if self.feature.is_empty() { -1.0 } else { 0.0 });
         import::tree(TreeCursor { at: root, signs: Vec::new() }, limit, |cursor| match cursor.at {
@@ -384,6 +399,7 @@ impl TreeTable {
         let code = |code| levels.codes.binary_search(&code).ok().map(|level| level as u32);
         let test = Test::In(set.iter().filter_map(code).collect());
         let split = Split { feature, test, missing_right: false };
+
         // Levels in the set pass our test and go left in LightGBM.
         let (fails, passes) = (cursor.child(self.right[node]), cursor.child(self.left[node]));
         Ok(ImportNode::Inner {
@@ -426,6 +442,7 @@ impl TreeTable {
             // Neither zero nor missing values reach this node.
             return self.step(node, threshold, false, left, right);
         }
+
         if self.separates_zero(node) {
             let rest =
                 TreeCursor { at: CursorTarget::NotPositive(node), signs: cursor.signs.clone() };
@@ -437,6 +454,7 @@ impl TreeTable {
                 cursor.with_sign(node, self.feature(node)?, Sign::Positive),
             );
         }
+
         let missing_right = match self.missing_type(node) {
             0 => 0.0 > threshold,
             1 | 2 => !self.default_left(node),
@@ -471,6 +489,7 @@ fn category_sets(section: &TextSection<'_>) -> ImportResult<Vec<LevelSet>> {
     if count == 0 {
         return Ok(Vec::new());
     }
+
     let bounds = section.numbers("cat_boundaries", count.saturating_add(1))?;
     let words = section.all_numbers("cat_threshold")?;
     let run = |ends: &[f64]| {
@@ -486,10 +505,12 @@ fn category_sets(section: &TextSection<'_>) -> ImportResult<Vec<LevelSet>> {
         };
         Some(words.iter().enumerate().flat_map(codes).collect::<LevelSet>())
     };
+
     // Decreasing bounds would let runs overlap, so that a short file could contain large sets.
     if bounds.windows(2).any(|ends| ends[0] > ends[1]) {
         return Err("`cat_boundaries` must not decrease".into());
     }
+
     let sets = bounds
         .windows(2)
         .map(|ends| run(ends).ok_or_else(|| "`cat_threshold` is damaged".to_string()));

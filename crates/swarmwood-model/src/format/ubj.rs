@@ -122,6 +122,7 @@ impl<'a> UbjReader<'a> {
             }
             header.kind = Some(kind);
         }
+
         if self.rest.first() == Some(&b'#') {
             self.byte()?;
             header.count = Some(self.length()?);

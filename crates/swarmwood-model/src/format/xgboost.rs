@@ -45,6 +45,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     if param.count("num_target")?.unwrap_or(1) > 1 {
         return Err("the model predicts several targets; only one is supported".into());
     }
+
     if (link == Link::Softmax) != (classes > 1) {
         return Err(format!("objective '{objective}' does not fit {classes} classes"));
     }
@@ -56,6 +57,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
         Some(count) if count > 0 => count,
         _ => names.len(),
     };
+
     let names = import::feature_names(names, count, file)?;
     let sets = trees.iter().map(category_sets).collect::<ImportResult<Vec<_>>>()?;
     let level_counts = level_counts(learner, trees, &sets)?;
@@ -64,6 +66,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
     if infos.len() != trees.len() || weights.is_some_and(|weights| weights.len() != trees.len()) {
         return Err("`tree_info` and `weight_drop` must have one entry per tree".into());
     }
+
     let mut shapes: Vec<Vec<Shape>> = vec![Vec::new(); classes];
     for (number, (table, sets)) in trees.iter().zip(&sets).enumerate() {
         let mut shape = tree(table, sets)
@@ -75,6 +78,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
         let class = index(infos[number]).and_then(|class| shapes.get_mut(class));
         class.ok_or_else(|| format!("tree {number} belongs to no class"))?.push(shape);
     }
+
     let version: Vec<String> = document.names("version")?;
     ImportParts {
         library: LIBRARY,
@@ -145,6 +149,7 @@ fn base(text: &str, objective: &str, classes: usize) -> ImportResult<Vec<f64>> {
         }
         _ => *value,
     };
+
     match stored.as_slice() {
         [one] => Ok(vec![score(one); classes]),
         many if many.len() == classes => Ok(many.iter().map(score).collect()),
@@ -165,6 +170,7 @@ fn category_sets(tree: &Document) -> ImportResult<CategorySets> {
         tree.numbers("categories_segments")?,
         tree.numbers("categories_sizes")?,
     );
+
     if nodes.len() != starts.len() || nodes.len() != sizes.len() {
         return Err("the tables of categories differ in length".into());
     }
@@ -229,6 +235,7 @@ fn features(
         file,
         "levels",
     )?;
+
     let feature = |(feature, name): (usize, String)| match counts.get(&feature) {
         None => import::number_feature(name),
         Some(_) if !unnamed(&feature) => {
@@ -289,6 +296,7 @@ fn tree(table: &Document, sets: &CategorySets) -> ImportResult<Tree> {
     {
         return Err("leaves hold several values; only trees of one output are supported".into());
     }
+
     let (left, right) = (table.numbers("left_children")?, table.numbers("right_children")?);
     let (feature, condition) =
         (table.numbers("split_indices")?, table.numbers("split_conditions")?);
@@ -300,6 +308,7 @@ fn tree(table: &Document, sets: &CategorySets) -> ImportResult<Tree> {
     if lengths.iter().any(|length| *length != nodes) || default_left.len() != nodes || nodes == 0 {
         return Err("the tables of the tree differ in length or are empty".into());
     }
+
     let categorical = table
         .get("split_type")
         .map(|kinds| booleans(kinds).unwrap_or_default())

@@ -59,11 +59,13 @@ impl TreeLayout {
                 }
             }
         }
+
         let mut leaf_y = vec![0.0; tree.leaves.len()];
         tree.leaves_left_to_right()
             .iter()
             .enumerate()
             .for_each(|(line, &leaf)| leaf_y[leaf] = (line as f64 + 0.5) * LINE);
+
         // Children come after their parent, so one backward pass visits them first.
         let mut node_y = vec![0.0; tree.nodes.len()];
         for (at, node) in tree.nodes.iter().enumerate().rev() {
@@ -73,12 +75,14 @@ impl TreeLayout {
             };
             node_y[at] = (y(node.left) + y(node.right)) / 2.0;
         }
+
         let name =
             |feature: u32| fit(&printable(&schema.features[feature as usize].name), NAME, MAX_NAME);
         let names: Vec<String> = tree.nodes.iter().map(|node| name(node.split.feature)).collect();
         let label = |node: &crate::tree::Node, right| {
             fit(&split_side(schema, &node.split, right, true), EDGE, MAX_EDGE)
         };
+
         let edges: Vec<[String; 2]> =
             tree.nodes.iter().map(|node| [label(node, false), label(node, true)]).collect();
         let mut columns = vec![LayoutColumn::default(); tree.depth()];
@@ -89,11 +93,13 @@ impl TreeLayout {
                 column.edges = column.edges.max(width(edge, EDGE) + width(" ?", EDGE) + 8.0)
             });
         }
+
         let mut left = 0.0;
         for column in &mut columns {
             column.left = left;
             left += column.nodes + CURVE + column.edges;
         }
+
         let height = tree.leaves.len() as f64 * LINE;
         TreeLayout { depth, node_y, leaf_y, columns, names, edges, leaf_x: left, height }
     }

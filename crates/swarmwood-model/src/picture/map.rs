@@ -100,10 +100,12 @@ impl Model {
         if across == up {
             return Err(MapError::Same { name: name(across) });
         }
+
         if let Some(&unused) = [across, up].iter().find(|feature| !used.contains(feature)) {
             let used = used.iter().map(|&feature| name(feature)).collect::<Vec<_>>().join(", ");
             return Err(MapError::Unused { name: name(unused), used });
         }
+
         let is_open = |feature: &&usize| {
             ![across, up].contains(feature) && fixed.get(**feature).is_none_or(Option::is_none)
         };
@@ -125,6 +127,7 @@ impl Model {
                 example: format!("'{}={value}'", name(first)),
             });
         }
+
         let axes = [self.axis(across)?, self.axis(up)?];
         let fixed_names: Vec<String> = used
             .iter()
@@ -141,6 +144,7 @@ impl Model {
             |x: FeatureValue, y: FeatureValue| self.predict_cell((across, x), (up, y), fixed);
         let map = PredictionMap::new(self, axes, fixed_names, predict);
         let mut svg = String::new();
+
         // Writing to a string cannot fail.
         let _ = map.draw(&mut svg);
         Ok(svg)
@@ -157,6 +161,7 @@ impl Model {
             Kind::Number => FeatureValue::Number(f64::NAN),
             Kind::Category { .. } => FeatureValue::Category(MISSING),
         };
+
         let features = self.schema.features.iter().enumerate();
         let mut row: Vec<FeatureValue> = features
             .map(|(at, feature)| {
@@ -203,6 +208,7 @@ impl Model {
             }
             Kind::Number => number_axis(name, self.thresholds(feature)),
         };
+
         let cells = axis.values.len();
         if cells > MAX_CELLS {
             Err(MapError::TooManyCells { name: axis.name, cells })
@@ -240,6 +246,7 @@ fn number_axis(name: String, thresholds: Vec<f64>) -> MapAxis {
     let bounds = if to_scale { scaled } else { steps };
     let ticks =
         thresholds.iter().enumerate().map(|(at, &value)| (bounds[at + 1], short(value))).collect();
+
     // The largest number of a cell is its upper threshold; that of the last cell is infinity.
     let values = thresholds.into_iter().chain([f64::INFINITY]).map(FeatureValue::Number).collect();
     MapAxis { name, values, bounds, ticks, missing: FeatureValue::Number(f64::NAN), to_scale }
@@ -273,6 +280,7 @@ impl<'a> PredictionMap<'a> {
                 .map(|&x| predict(x, y))
                 .collect::<Vec<_>>()
         };
+
         let cells: Vec<Vec<Prediction>> =
             up.values.iter().chain([&up.missing]).map(|&y| line(y)).collect();
         let numbers = cells
@@ -307,6 +315,7 @@ impl<'a> PredictionMap<'a> {
             printable(&self.across.name),
             printable(&self.up.name)
         );
+
         let (wide, high) =
             (LEFT + SIDE + GAP + STRIP + MARGIN + LEGEND, TOP + STRIP + GAP + SIDE + 64.0);
         writeln!(
@@ -315,6 +324,7 @@ impl<'a> PredictionMap<'a> {
              {high:.0}' role='img' aria-labelledby='title desc' font-family='Helvetica, Arial, sans-serif' \
              font-size='{SIZE}' fill='#222'>"
         )?;
+
         let fixed = self.fixed_names.join(", ");
         let note = if fixed.is_empty() { String::new() } else { format!("where {fixed}") };
         writeln!(svg, "<title id='title'>{}</title>", escape(&title))?;
@@ -325,11 +335,13 @@ impl<'a> PredictionMap<'a> {
             svg,
             "<text x='{MARGIN}' y='32' font-size='16' font-weight='bold'>{title}</text>"
         )?;
+
         let note = escape(&fit(&note, SIZE, wide - 2.0 * MARGIN));
         writeln!(svg, "<text x='{MARGIN}' y='51' fill='#666'>{note}</text>")?;
         for (line, cells) in self.cells.iter().enumerate() {
             self.draw_line(svg, line, cells)?;
         }
+
         self.draw_frames(svg)?;
         self.draw_axes(svg)?;
         self.draw_legend(svg)?;
@@ -424,6 +436,7 @@ impl<'a> PredictionMap<'a> {
                 end = x + half;
             }
         }
+
         let mut end = f64::INFINITY;
         for (position, text) in &self.up.ticks {
             let (text, y) = (fit(text, 11.0, LEFT - 46.0), bottom - SIDE * position);
@@ -438,6 +451,7 @@ impl<'a> PredictionMap<'a> {
                 end = y - 4.0;
             }
         }
+
         let style = "font-size='11' fill='#666'";
         let x = LEFT + SIDE + GAP + STRIP / 2.0;
         writeln!(
@@ -445,18 +459,21 @@ impl<'a> PredictionMap<'a> {
             "<text x='{x}' y='{}' text-anchor='middle' {style}>missing</text>",
             bottom + 17.0
         )?;
+
         let y = TOP + STRIP / 2.0 + 4.0;
         writeln!(svg, "<text x='{}' y='{y}' text-anchor='end' {style}>missing</text>", LEFT - 8.0)?;
         let label = |axis: &MapAxis| {
             let scale = if axis.to_scale { "" } else { " (not to scale)" };
             escape(&format!("{}{scale}", fit(&printable(&axis.name), SIZE, SIDE - 110.0)))
         };
+
         let (x, y) = (LEFT + SIDE / 2.0, bottom + 42.0);
         writeln!(
             svg,
             "<text x='{x}' y='{y}' text-anchor='middle' font-weight='bold'>{}</text>",
             label(&self.across)
         )?;
+
         let (x, y) = (MARGIN + 6.0, bottom - SIDE / 2.0);
         let up = label(&self.up);
         writeln!(
@@ -480,6 +497,7 @@ impl<'a> PredictionMap<'a> {
             writeln!(svg, "<text x='{}' y='{y}'>{name}</text>", x + 18.0)?;
             y += 20.0;
         }
+
         if !classes.is_empty() {
             return writeln!(
                 svg,
@@ -487,6 +505,7 @@ impl<'a> PredictionMap<'a> {
                 y + 6.0
             );
         }
+
         for step in 0..5 {
             let value = self.range.1 + (self.range.0 - self.range.1) * f64::from(step) / 4.0;
             let (colour, text) = (scale_colour(value, self.range), short(value));

@@ -45,6 +45,7 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
         .predictions
         .iter()
         .map(|prediction| width(&prediction_name(single, prediction), NAME + 1.0));
+
     // The column has a heading too.
     let predictions = widths.fold(width(HEADING, NAME), f64::max).min(MAX_CLASS) + MARK + 14.0;
     let page = MARGIN + layout.leaf_x + 10.0 + BAR + 12.0 + predictions + 52.0 + 62.0 + MARGIN;
@@ -54,6 +55,7 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
     let bottom = top + layout.height + 30.0;
     let range = single.number_range();
     let mut drawing = TreeDrawing { single, layout, top, predictions, range, svg: String::new() };
+
     // Writing to a string cannot fail.
     let _ = drawing.page(page, bottom, &legend.0, id);
     drawing.svg
@@ -101,28 +103,33 @@ impl TreeDrawing<'_> {
             "<svg xmlns='http://www.w3.org/2000/svg' width='{page:.0}' height='{bottom:.0}' viewBox='0 0 {page:.0} \
              {bottom:.0}' role='img' aria-labelledby='{id}title {id}desc' font-family='{font}' font-size='{NAME}' fill='#222'>"
         )?;
+
         writeln!(
             self.svg,
             "<title id='{id}title'>{title}</title>\n<desc id='{id}desc'>{}</desc>",
             self.description()
         )?;
+
         writeln!(self.svg, "<rect width='100%' height='100%' fill='white'/>")?;
         let baseline = MARGIN + 14.0;
         writeln!(
             self.svg,
             "<text x='{MARGIN}' y='{baseline}' font-size='16' font-weight='bold'>{title}</text>"
         )?;
+
         self.svg.push_str(legend);
         self.headings()?;
         for node in 0..self.single.tree.nodes.len() {
             self.edges(node)?;
         }
+
         for node in 0..self.single.tree.nodes.len() {
             self.node(node)?;
         }
         for leaf in 0..self.single.tree.leaves.len() {
             self.leaf(leaf)?;
         }
+
         if !self.single.tree.nodes.is_empty() {
             let y = self.top + self.layout.height + 18.0;
             writeln!(
@@ -159,6 +166,7 @@ impl TreeDrawing<'_> {
             x + BAR + 12.0 + self.predictions + 40.0,
             x + BAR + 12.0 + self.predictions + 102.0,
         ];
+
         let style = "font-size='10.5' fill='#777'";
         writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>{bar}</text>", at[0])?;
         writeln!(self.svg, "<text x='{:.1}' y='{y:.1}' {style}>{HEADING}</text>", at[1])?;
@@ -169,6 +177,7 @@ impl TreeDrawing<'_> {
                 at[2]
             )?;
         }
+
         if has_shares {
             writeln!(
                 self.svg,
@@ -245,6 +254,7 @@ impl TreeDrawing<'_> {
             column.nodes,
             2.0 * HALF
         )?;
+
         writeln!(
             self.svg,
             "<text x='{:.1}' y='{:.1}' text-anchor='middle'>{}</text>",
@@ -252,12 +262,14 @@ impl TreeDrawing<'_> {
             y + 2.0,
             escape(&self.layout.names[at])
         )?;
+
         writeln!(
             self.svg,
             "<text x='{:.1}' y='{:.1}' text-anchor='end' font-size='9.5' fill='#8a93a0'>{rows}</text>",
             x + column.nodes - 2.0,
             y - HALF - 3.0
         )?;
+
         self.bar(&leaves, (x + 6.0, y + HALF - 8.0), (column.nodes - 12.0, 4.0))?;
         writeln!(self.svg, "</g>")
     }
@@ -332,6 +344,7 @@ impl TreeDrawing<'_> {
             self.svg,
             "<rect x='{x:.1}' y='{y:.1}' width='{wide:.1}' height='{high}' fill='#edf0f4'/>"
         )?;
+
         writeln!(
             self.svg,
             "<rect x='{x:.1}' y='{y:.1}' width='{:.1}' height='{high}' fill='{colour}' stroke='#5b7fae' \
@@ -356,6 +369,7 @@ impl TreeDrawing<'_> {
                     .join(", ")
             }
         };
+
         writeln!(self.svg, "<g><title>{}</title>", escape(&format!("leaf {leaf}: {whole}")))?;
         // A faint line leads the eye along the row.
         let line_end = x + BAR + 12.0 + self.predictions + 102.0;
@@ -375,12 +389,14 @@ impl TreeDrawing<'_> {
         } else {
             0.0
         };
+
         writeln!(
             self.svg,
             "<text x='{:.1}' y='{:.1}' font-weight='bold'>{label}</text>",
             at + mark,
             y + 4.5
         )?;
+
         if let Prediction::Class { class, probabilities } = prediction {
             let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
             let at = at + self.predictions + 40.0;
@@ -391,6 +407,7 @@ impl TreeDrawing<'_> {
                 percent(share)
             )?;
         }
+
         let at = x + BAR + 12.0 + self.predictions + 102.0;
         writeln!(
             self.svg,

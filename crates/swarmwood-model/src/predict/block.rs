@@ -162,6 +162,7 @@ impl Block<'_> {
                 expected: schema.features.len(),
             });
         }
+
         for (column, values) in self.columns.iter().enumerate() {
             check_kind(column, schema, matches!(values, ColumnView::Number(_)))?;
             if values.len() != self.rows {

@@ -131,14 +131,17 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<LookupGrid> {
     let (low, high) = (*thresholds.first()?, *thresholds.last()?);
     let last = (cells - 1) as f64;
     let scale = last / (high - low);
+
     // An infinite range or scale would make the cell of some value undefined.
     if !(high - low).is_finite() || !scale.is_normal() {
         return None;
     }
+
     let mut counts = vec![0_usize; cells];
     for threshold in thresholds {
         counts[grid_cell(*threshold, low, scale, last) as usize] += 1;
     }
+
     let largest = counts.iter().copied().max()?;
     let compares = [1, 2, GRID_COMPARES].into_iter().find(|compares| largest <= *compares)?;
     let mut below = Box::new([0_u8; GRID_CELLS]);
@@ -147,6 +150,7 @@ fn grid(thresholds: &[f64], cells: usize) -> Option<LookupGrid> {
         *below = sum as u8;
         sum += count;
     }
+
     let mut padded = Box::new([f64::INFINITY; 256 + GRID_COMPARES]);
     padded[..thresholds.len()].copy_from_slice(thresholds);
     Some(LookupGrid { low, scale, last, below, thresholds: padded, compares })

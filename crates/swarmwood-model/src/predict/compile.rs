@@ -179,12 +179,14 @@ impl<'m> ProgramCompiler<'m> {
                 }
             }
         };
+
         let values = self.program.values.len();
         self.program.values.extend(shape.leaves().iter().map(|leaf| leaf.value));
         let planes = planes(self.program.values[values..].iter().copied()).map(|planes| {
             self.program.planes.push(planes);
             self.program.planes.len() - 1
         });
+
         self.program.trees.push(TreeProgram {
             lookup,
             values,
@@ -239,6 +241,7 @@ impl<'m> ProgramCompiler<'m> {
         let none = ThresholdUse::default();
         let uses = self.numbers.get(&feature).unwrap_or(&none);
         let position = uses.thresholds.partition_point(|other| *other < threshold);
+
         // A feature with more thresholds than a byte can count uses several columns.
         let part = position / MAX_CUTS;
         // Where missing values go left in some splits and right in others, the values are encoded
@@ -260,6 +263,7 @@ impl<'m> ProgramCompiler<'m> {
                 column
             }
         };
+
         let column = column + u32::from(both && missing_right);
         CodeTest { column, cut: (position % MAX_CUTS) as u8, table: None }
     }
@@ -270,6 +274,7 @@ impl<'m> ProgramCompiler<'m> {
             Child::Node(node) => node,
             Child::Leaf(leaf) => nodes as u32 + leaf,
         };
+
         let mut test = CodeTest { column: 0, cut: 0, table: None };
         for node in &tree.nodes {
             test = self.code_test(&node.split);
@@ -277,6 +282,7 @@ impl<'m> ProgramCompiler<'m> {
                 .descent_nodes
                 .push(DescentNode { test, next: [next(node.left), next(node.right)] });
         }
+
         // The test of a leaf has no effect, but its column must exist.
         let leaf = |leaf| DescentNode { test, next: [next(Child::Leaf(leaf)); 2] };
         self.program.descent_nodes.extend((0..tree.leaves.len() as u32).map(leaf));
@@ -327,6 +333,7 @@ impl<'m> ProgramCompiler<'m> {
             let test = self.code_test(&node.split);
             self.program.steps.push(SelectStep { test, operands });
         }
+
         self.program.slots = self.program.slots.max(slots as usize);
         LeafLookup::Steps { first, end: self.program.steps.len(), slot: slot_of[0] as usize }
     }

@@ -168,6 +168,7 @@ impl Predictor {
         if trees == 0 {
             return Ok(());
         }
+
         let mut scratch = PredictScratch::new(&self.program, trees);
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * trees)) {
             let task =
@@ -367,6 +368,7 @@ impl PredictScratch {
         if let Some(avx512) = avx512 {
             return choose_avx512(avx512, codes, test.cut, *operands, slots);
         }
+
         match *operands {
             SelectOperands::Leaves { left, right, slot } => {
                 choose_leaves(codes, test.cut, left, right, &mut slots[slot as usize]);
@@ -516,6 +518,7 @@ impl PredictScratch {
                 return avx512.add_leaves(&trees[..with_planes], &mut self.sums);
             }
         }
+
         if let Ok(group) = <[_; GROUP]>::try_from(group) {
             return add_leaves(
                 self.leaves.each_ref(),
@@ -523,6 +526,7 @@ impl PredictScratch {
                 &mut self.sums,
             );
         }
+
         for (leaves, tree) in self.leaves.iter().zip(group) {
             add_leaves([leaves], [table(program, *tree)], &mut self.sums);
         }

@@ -27,6 +27,7 @@ pub(super) fn merge(
     if cells > MAX_CELLS as f64 {
         return Err(RulesError::Grid { cells, limit: MAX_CELLS });
     }
+
     let mut merged = vec![Vec::new(); predictions];
     for number in 0..cells as usize {
         let mut rest = number;
@@ -41,6 +42,7 @@ pub(super) fn merge(
             merged[*prediction].push(cell);
         }
     }
+
     for boxes in &mut merged {
         loop {
             let before = boxes.len();

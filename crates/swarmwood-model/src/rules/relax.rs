@@ -79,10 +79,12 @@ impl HittingSetSearch<'_> {
             }
             return;
         };
+
         // The first branch is always followed to its end, so that there is a solution.
         if size >= self.size || (self.steps == 0 && !self.solutions.is_empty()) {
             return;
         }
+
         self.steps = self.steps.saturating_sub(1);
         let mut bits = *open;
         while bits != 0 {
@@ -102,6 +104,7 @@ fn relax_in_turn(space: &TreeSpace, conditions: &[Region], others: &[&Region]) -
             .iter()
             .all(|other| conditions.iter().any(|condition| !space.intersects(condition, other)))
     };
+
     let mut at = 0;
     while at < remaining.len() {
         let dropped = remaining.remove(at);
@@ -110,6 +113,7 @@ fn relax_in_turn(space: &TreeSpace, conditions: &[Region], others: &[&Region]) -
             at += 1;
         }
     }
+
     let all = space.everything().clone();
     remaining
         .iter()

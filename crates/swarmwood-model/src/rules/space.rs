@@ -85,6 +85,7 @@ impl FeatureAxis {
                 (AxisAtoms::Levels(sets), distinct, missing)
             }
         };
+
         let count = distinct.max(missing + 1);
         FeatureAxis {
             feature,
@@ -181,6 +182,7 @@ impl TreeSpace {
         let axis_of: BTreeMap<u32, &FeatureAxis> =
             self.axes.iter().map(|axis| (axis.feature, axis)).collect();
         let mut regions = vec![None; tree.leaves.len()];
+
         // A stack instead of recursion, because the depth of a tree has no bound.
         let mut open = vec![(tree.root(), Some(self.everything.clone()))];
         while let Some((at, region)) = open.pop() {

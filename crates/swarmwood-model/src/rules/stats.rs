@@ -157,6 +157,7 @@ impl RuleSet<'_> {
         if let Some(class) = counts.classes.get_mut(target as usize) {
             *class += weight;
         }
+
         let mut matched = false;
         for (rule, count) in self.rules.iter().zip(&mut counts.rules) {
             if rule.matches(&value, self.schema) {
@@ -164,6 +165,7 @@ impl RuleSet<'_> {
                 count.add(rule.prediction, target, weight);
             }
         }
+
         if let Some(default) = counts.rules.last_mut().filter(|_| !matched) {
             default.add(self.default_rule.prediction, target, weight);
         }
@@ -190,6 +192,7 @@ impl RuleSet<'_> {
             let lift = confidence.and_then(|confidence| lift(confidence, base));
             rule.stats = RuleStats { support, max_support: support, confidence, lift, error };
         }
+
         self.rows = Some(counts.rows as f64);
         self.counted_on_data = true;
         sort_rules(&mut self.rules);

@@ -78,10 +78,12 @@ impl Model {
             Body::Trees(_) if oblivious == members.len() => BodyKind::Oblivious,
             Body::Trees(_) => BodyKind::Mixed,
         };
+
         let classes = match &self.schema.target.kind {
             TargetKind::Number => Vec::new(),
             TargetKind::Classes(classes) => classes.clone(),
         };
+
         Summary {
             kind,
             target: self.schema.target.name.clone(),
@@ -136,6 +138,7 @@ impl fmt::Display for Summary {
                 )?;
             }
         }
+
         writeln!(f, "objective  {}", super::trees::printable(&self.objective))?;
         if self.kind != BodyKind::Linear {
             let (rounds, trees, leaves, depth) =
@@ -143,9 +146,11 @@ impl fmt::Display for Summary {
             writeln!(f, "rounds     {rounds}")?;
             writeln!(f, "trees      {trees}, {leaves} leaves, depth {depth} at most")?;
         }
+
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
         let (method, version) =
             (super::trees::printable(&self.method), super::trees::printable(&self.version));
+
         // Files of other libraries do not contain the number of training rows.
         let rows = if self.rows == 0 { String::new() } else { format!("on {} rows, ", self.rows) };
         writeln!(f, "trained    {rows}method {method}, version {version}")

@@ -173,6 +173,7 @@ impl Model {
         for (index, level) in tree.levels.iter().enumerate().take(lines) {
             writeln!(out, "  level {index}: {}", self.side(&level.split, true))?;
         }
+
         if depth > 0 {
             writeln!(out, "  leaves by side of each level (y = right), level 0 first:")?;
         }
@@ -183,6 +184,7 @@ impl Model {
             let gap = if depth > 0 { " " } else { "" };
             writeln!(out, "    leaf {index}{gap}{sides}: {}", leaf.value)?;
         }
+
         if tree.leaves.len() > left {
             writeln!(out, "  ... cut after {lines} lines")
         } else {
@@ -213,6 +215,7 @@ impl Model {
                 (LinearTerm::Category { .. }, Kind::Number) => {}
             }
         }
+
         if function.terms.len() > lines {
             writeln!(out, "  ... cut after {lines} lines")
         } else {

@@ -32,10 +32,12 @@ impl<'a> TextSections<'a> {
             complete: false,
             pandas: None,
         };
+
         let mut lines = text.lines();
         if lines.next() != Some("tree") {
             return Err("the first line must be `tree`".into());
         }
+
         let mut has_end = false;
         for line in lines.by_ref() {
             if line == "end of trees" {
@@ -55,6 +57,7 @@ impl<'a> TextSections<'a> {
                 return Err(format!("`{key}` occurs twice in a section; the file is damaged"));
             }
         }
+
         // The parameters have an end marker of their own.
         let mut open = !has_end;
         for line in lines {

@@ -36,12 +36,14 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
     let kind = |levels: Option<Vec<String>>| {
         levels.map_or(Kind::Number, |levels| Kind::Category { levels })
     };
+
     let feature =
         |feature: tables::FeatureRecord| Feature { name: feature.name, kind: kind(feature.levels) };
     let target = Target {
         name: file.target.name,
         kind: file.target.classes.map_or(TargetKind::Number, TargetKind::Classes),
     };
+
     let schema = Schema { features: file.features.into_iter().map(feature).collect(), target };
 
     // The body: exactly one of trees and linear functions.
@@ -70,6 +72,7 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
         tables::LinkName::Sigmoid => Link::Sigmoid,
         tables::LinkName::Softmax => Link::Softmax,
     };
+
     let tables::ProvenanceRecord { version, method, rows, params } = file.provenance;
     let provenance = Provenance { version, method, rows, params };
     Ok(Model { schema, link, objective: file.objective, base: file.base, body, provenance })
@@ -100,6 +103,7 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
         let problem = || error(key, format!("has {found} entries where {expected} are needed"));
         if found == expected { Ok(()) } else { Err(problem()) }
     };
+
     // All lists of a tree must agree in length before they are zipped.
     length("threshold", table.threshold.len(), split_count)?;
     length("missing_right", table.missing_right.len(), split_count)?;
@@ -112,6 +116,7 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
         }
         None => (0..split_count).map(|_| None).collect(),
     };
+
     let mut splits = Vec::with_capacity(split_count);
     let rows = table.feature.into_iter().zip(table.threshold).zip(sets).zip(table.missing_right);
     for (at, (((feature, threshold), set), missing_right)) in rows.enumerate() {
@@ -125,6 +130,7 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
         };
         splits.push(Split { feature, test, missing_right: missing_right.0 });
     }
+
     let leaves: Vec<Leaf> = table
         .leaf
         .into_iter()

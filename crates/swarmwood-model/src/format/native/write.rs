@@ -16,6 +16,7 @@ pub(super) fn write(model: &Model) -> String {
             TargetKind::Classes(classes) => Some(classes.clone()),
         },
     };
+
     let feature = |feature: &crate::Feature| tables::FeatureRecord {
         name: feature.name.clone(),
         levels: match &feature.kind {
@@ -23,12 +24,14 @@ pub(super) fn write(model: &Model) -> String {
             Kind::Category { levels } => Some(levels.clone()),
         },
     };
+
     let provenance = tables::ProvenanceRecord {
         version: model.provenance.version.clone(),
         method: model.provenance.method.clone(),
         rows: model.provenance.rows,
         params: model.provenance.params.clone(),
     };
+
     let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\n");
     line(&mut out, "objective", &model.objective);
     line(&mut out, "link", &link(model.link));
@@ -41,6 +44,7 @@ pub(super) fn write(model: &Model) -> String {
         Body::Trees(members) => lines(&mut out, "trees", members.iter().map(tree)),
         Body::Linear(functions) => lines(&mut out, "linear", functions.iter().map(linear)),
     }
+
     out.push_str("}\n");
     out
 }
@@ -81,10 +85,12 @@ fn tree(member: &Member) -> tables::TreeRecord {
         Test::Above(threshold) => Some(threshold),
         Test::In(_) => None,
     };
+
     let levels = |split: &&Split| match &split.test {
         Test::Above(_) => None,
         Test::In(set) => Some(set.iter().collect::<Vec<u32>>()),
     };
+
     let categories = splits.iter().any(|split| matches!(split.test, Test::In(_)));
     let leaves: &[Leaf] = member.shape.leaves();
 
@@ -102,6 +108,7 @@ fn tree(member: &Member) -> tables::TreeRecord {
         leaf: leaves.iter().map(|leaf| leaf.value).collect(),
         leaf_cover: leaves.iter().map(|leaf| leaf.cover).collect(),
     };
+
     match &member.shape {
         Shape::Oblivious(tree) => table.gain = tree.levels.iter().map(|level| level.gain).collect(),
         Shape::Ordinary(tree) => {

@@ -263,6 +263,7 @@ mod x86_64 {
                 _mm512_unpackhi_epi16(high_0, high_2),
             ]
         };
+
         let (low, high) = (fours(0), fours(4));
         [
             _mm512_unpacklo_epi32(low[0], high[0]),
@@ -287,6 +288,7 @@ mod x86_64 {
         for (table, places) in table.iter_mut().zip(heap.places.as_chunks::<8>().0) {
             *table = numbers(places);
         }
+
         let root = _mm512_set1_pd(heap.places[1]);
         let one = _mm512_set1_epi64(1);
         let sixteen = _mm512_set1_epi64(16);
