@@ -107,6 +107,7 @@ impl TraceStep {
         if cells.len() != names.len() {
             return Err(format!("has {} columns, must have {}", cells.len(), names.len()));
         }
+
         let cell =
             |name: &str| names.iter().position(|other| *other == name).map_or("", |at| cells[at]);
         let invalid = |name: &str| format!("column '{name}' is '{}', must be a number", cell(name));

@@ -22,6 +22,7 @@ pub fn render(text: &str, folder: &Path) -> RenderedMarkdown {
     let mut events: Vec<Event<'_>> = Vec::new();
     let mut figures = Vec::new();
     let mut parser = Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH);
+
     // Links that are dropped become text; their end tags are dropped, too.
     let mut links: Vec<bool> = Vec::new();
     let mut paragraph = false;

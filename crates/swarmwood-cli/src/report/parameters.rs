@@ -18,6 +18,7 @@ pub fn configuration(run: &ReportRun) -> Html {
     let fact = |of_model: &dyn Fn(&Model) -> String, name: &str| {
         model.map(of_model).unwrap_or_else(|| recorded(name))
     };
+
     let rows =
         |name: &str| record.and_then(|record| record[name].as_u64()).filter(|rows| *rows > 0);
     let trained =
