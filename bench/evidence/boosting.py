@@ -4,7 +4,7 @@ libraries.
 Section 7.1 of the paper: 6 trees of depth 5 with learning rate 1 for all, CART of depth 7, alpha =
 beta = 0.45, 50 particles for classes and 200 for numbers, 100 bins for SGBDT-bins, ten
 measurements. It does not say how rows were divided (here 80/20, the ten divisions the same for
-every method), how many iterations the swarm flew (here 100), or which task Covertype is (here class
+every method), how many iterations the swarm ran (here 100), or which task Covertype is (here class
 2 against the rest, and all seven classes beside it). PSGBDT takes its rules from XGBoost, as in the
 paper, and once more from our own greedy booster. LightGBM and our default search at the same size
 stand beside them.

@@ -56,7 +56,11 @@ def main(command: str, *given: str) -> None:
         if "--valid" in options:
             said["metrics"] = {"valid": {"rmse": error(column(options["--valid"], "target"), mean)}}
         if method in PUBLISHED:
-            space = {"n": len(target), "one_level_less": {"log10": 24.0}, "all_levels": {"log10": 30.0}}
+            space = {
+                "n": len(target),
+                "one_level_less": {"log10": 24.0},
+                "all_levels": {"log10": 30.0},
+            }
             said["search"] = {
                 "best": 1.5,
                 "iterations": 2,

@@ -22,7 +22,7 @@ for model in (greedy, searched):
     print(f"{type(model).__name__}: RMSE {errors[type(model).__name__]:.3f}")
 assert errors["SwarmBoostRegressor"] < errors["GreedyBoostRegressor"]
 
-# %% How the search went, and what matters.
+# %% The history of the search, feature importances and SHAP values.
 history = searched.search_history_
 print(f"{len(history['step'])} steps, {history['evaluations'][-1]:.0f} trees grown")
 print("importances:", searched.feature_importances_.round(3))

@@ -21,7 +21,7 @@ print(tree.export_rules())
 print(tree.export_rules("sql"))
 assert len(tree.trees_to_dataframe()) <= 7
 
-# %% Mistakes need not cost the same: a missed tumour is ten times as dear.
+# %% Misclassification costs: a missed tumour costs ten times as much as a false alarm.
 careful = SwarmTreeClassifier(max_leaves=4, costs=[[0, 1], [10, 0]]).fit(X, y)
 missed = ((careful.predict(X) == "benign") & (y == "malignant")).sum()
 print(

@@ -12,8 +12,16 @@ X, y = load_wine(return_X_y=True, as_frame=True)
 
 def swarms(**more: object) -> list[SwarmBoostClassifier]:
     """Return five fits of the published swarm over the bins."""
-    few = {"method": "sgbdt-bins", "n_estimators": 2, "max_depth": 3, "iterations": 40, "n_jobs": 1}
-    return [SwarmBoostClassifier(random_state=seed, **few, **more).fit(X, y) for seed in range(5)]
+    settings = {
+        "method": "sgbdt-bins",
+        "n_estimators": 2,
+        "max_depth": 3,
+        "iterations": 40,
+        "n_jobs": 1,
+    }
+    return [
+        SwarmBoostClassifier(random_state=seed, **settings, **more).fit(X, y) for seed in range(5)
+    ]
 
 
 plain, adaptive = swarms(), swarms(adaptive=True, mutation=0.02)
@@ -32,7 +40,7 @@ booster = GreedyBoostClassifier(n_estimators=30).fit(X[::2], y[::2], eval_set=(X
 plot.importance(booster).figure.savefig("importance.png")
 plot.learning_curve(booster).figure.savefig("learning-curve.png")
 
-# %% A tuning; the study.jsonl of `swarmwood tune` and lists of (parameters, value) will do as well.
+# %% A tuning; study.jsonl of `swarmwood tune` and lists of (parameters, value) are accepted, too.
 space = {
     "n_estimators": range(2, 20),
     "max_depth": [1, 2, 3, 4],

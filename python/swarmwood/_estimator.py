@@ -319,8 +319,8 @@ class Estimator(BaseEstimator):
             raise parameter_error(
                 "importance_type", f"is {self.importance_type!r}, must be one of {allowed}"
             )
-        place = IMPORTANCES[self.importance_type]
-        values = np.array([one[place] for one in self._model.importances()], dtype=np.float64)
+        index = IMPORTANCES[self.importance_type]
+        values = np.array([one[index] for one in self._model.importances()], dtype=np.float64)
         total = values.sum()
         return values / total if total > 0 else values
 
@@ -384,19 +384,19 @@ class Estimator(BaseEstimator):
 
 def _search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
     """Return the steps of a search, one array per column that the method reports."""
-    steps = [at for at, measure in enumerate(events["measure"]) if measure is not None]
+    steps = [at for at, metric in enumerate(events["metric"]) if metric is not None]
     columns: dict[str, NDArray[Any]] = {}
-    for name in ("stage", "step", "steps", "measure"):
+    for name in ("stage", "step", "steps", "metric"):
         columns[name] = np.array([events[name][at] for at in steps])
     for name in (
         "elapsed",
         "evaluations",
-        "repeats",
+        "cache_hits",
         "best",
         "gain",
         "mean",
         "diversity",
-        "factor",
+        "evolutionary_factor",
         "alpha",
         "beta",
     ):

@@ -27,8 +27,8 @@ class Progress:
     def __call__(self, event: dict[str, Any]) -> None:
         """Show a step unless the last one was shown just before."""
         now = time.monotonic()
-        done = event["step"] >= event["steps"]
-        if now < self._next and not done:
+        is_last = event["step"] >= event["steps"]
+        if now < self._next and not is_last:
             return
         self._next = now + (BAR_INTERVAL if self._is_bar else LINE_INTERVAL)
         self._write(self._line(event))
@@ -39,7 +39,7 @@ class Progress:
         bar = "#" * filled + "." * (BAR_WIDTH - filled)
         parts = [f"{event['stage']} [{bar}] {event['unit']} {event['step']} of {event['steps']}"]
         if event["best"] is not None:
-            parts.append(f"{event['measure']} {event['best']:.5g}")
+            parts.append(f"{event['metric']} {event['best']:.5g}")
         elif event["train"] is not None:
             parts.append(f"loss {event['train']:.5g}")
         if event["valid"] is not None:

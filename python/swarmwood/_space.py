@@ -136,8 +136,8 @@ class Space:
         for value in values:
             index = _position(choice.values, value)
             if index is None:
-                known = ", ".join(repr(known_value) for known_value in choice.values)
-                raise ValueError(f"depends on {value!r} of {parent!r}, which has only {known}")
+                choices = ", ".join(repr(choice_value) for choice_value in choice.values)
+                raise ValueError(f"depends on {value!r} of {parent!r}, which has only {choices}")
             labels.append(self._labels[parent][index])
         return labels
 
@@ -177,15 +177,15 @@ class Space:
 
     def document(self) -> list[dict[str, Any]] | None:
         """Return the space as JSON data for `from_document`; None if JSON cannot represent it."""
-        kept = []
+        entries = []
         for name, parameter in self.parameters.items():
-            kept.append({"name": name, "type": type(parameter).__name__, **vars(parameter)})
+            entries.append({"name": name, "type": type(parameter).__name__, **vars(parameter)})
         try:
-            same = json.loads(json.dumps(kept, allow_nan=False))
+            same = json.loads(json.dumps(entries, allow_nan=False))
         except (TypeError, ValueError):
             return None
         # Tuples, numpy scalars and keys that are not strings change their type.
-        return same if same == kept and _kinds(same) == _kinds(kept) else None
+        return same if same == entries and _kinds(same) == _kinds(entries) else None
 
     @staticmethod
     def from_document(document: list[dict[str, Any]]) -> Space:
@@ -285,9 +285,9 @@ def _condition(when: When) -> dict[str, list[Any]] | None:
             f"has the condition {when!r}, must be one name of a choice and its values: "
             "{'name': [...]}"
         )
-    several = (list, tuple, set, frozenset)
+    collections = (list, tuple, set, frozenset)
     return {
-        parent: list(values) if isinstance(values, several) else [values]
+        parent: list(values) if isinstance(values, collections) else [values]
         for parent, values in when.items()
     }
 
@@ -308,20 +308,20 @@ def _distinct(values: Any) -> list[Any]:
     """Return the values of a list, which must be distinct."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
         raise ValueError(f"has the values {values!r}, must be a list of values")
-    listed = [
+    distinct = [
         value.item()
         if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
         else value
         for value in values
     ]
-    if not listed:
+    if not distinct:
         raise ValueError("has no values, must have at least one")
-    for index, value in enumerate(listed):
+    for index, value in enumerate(distinct):
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"has the value {value!r}, must be finite")
-        if _position(listed[:index], value) is not None:
+        if _position(distinct[:index], value) is not None:
             raise ValueError(f"has the value {value!r} twice")
-    return listed
+    return distinct
 
 
 def _of_scipy(frozen: Any) -> Parameter:

@@ -1,4 +1,4 @@
-"""Small tables with planted answers."""
+"""Small tables with known functions."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,7 @@ from swarmwood import (
 CLASSIFIERS = [GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier]
 REGRESSORS = [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor]
 
-#: An estimator for every method, with searches as short as they can be without changing their
-#: nature.
+#: An estimator for every method, with short searches.
 METHODS = [
     (GreedyBoostClassifier, {"n_estimators": 10, "n_jobs": 1}),
     (SwarmBoostClassifier, {"method": "swarm", "n_jobs": 1}),

@@ -69,7 +69,7 @@ def frames():
         }
     )
     dictionary = arrow.set_column(2, "town", arrow["town"].dictionary_encode())
-    pieces = pa.concat_tables(
+    chunks = pa.concat_tables(
         [dictionary.slice(0, 50), dictionary.slice(50, 3), dictionary.slice(53)]
     )
     nullable = plain.astype(
@@ -85,7 +85,7 @@ def frames():
         "pandas arrow": nullable.convert_dtypes(dtype_backend="pyarrow"),
         "pyarrow": arrow,
         "pyarrow dictionary": dictionary,
-        "pyarrow pieces": pieces,
+        "pyarrow pieces": chunks,
         "pyarrow large": arrow.set_column(2, "town", arrow["town"].cast(pa.large_string())),
         "pyarrow view": arrow.set_column(2, "town", arrow["town"].cast(pa.string_view())),
         "polars": polars,
@@ -120,10 +120,10 @@ def test_numbers_as_categories():
         assert model._model.features[0] == ("x0", ["0", "1", "2", "3", "4"])
         np.testing.assert_allclose(model.predict(X), y)
     frame = pd.DataFrame(X, columns=["code", "noise"]).astype({"code": int})
-    named = GreedyBoostRegressor(categorical_features=["code"], n_estimators=3).fit(frame, y)
-    assert named._model.features[0][1] == ["0", "1", "2", "3", "4"]
-    np.testing.assert_array_equal(named.predict(frame), named.predict(pl.from_pandas(frame)))
-    np.testing.assert_array_equal(named.predict(frame), named.predict(pa.table(frame)))
+    by_name = GreedyBoostRegressor(categorical_features=["code"], n_estimators=3).fit(frame, y)
+    assert by_name._model.features[0][1] == ["0", "1", "2", "3", "4"]
+    np.testing.assert_array_equal(by_name.predict(frame), by_name.predict(pl.from_pandas(frame)))
+    np.testing.assert_array_equal(by_name.predict(frame), by_name.predict(pa.table(frame)))
     for wrong, message in (
         (["nothing"], "no feature 'nothing'"),
         ([7], "no feature 7"),
@@ -133,7 +133,7 @@ def test_numbers_as_categories():
             GreedyBoostRegressor(categorical_features=wrong).fit(X, y)
 
 
-def test_unseen_levels_are_missing_and_told():
+def test_unseen_levels_are_missing_with_a_warning():
     plain, y = mixed()
     model = model_of(plain, y)
     strange, gaps = plain.copy(), plain.copy()
@@ -146,14 +146,14 @@ def test_unseen_levels_are_missing_and_told():
     np.testing.assert_array_equal(predicted, model.predict(gaps))
 
 
-def test_missing_values_are_a_side_of_their_own():
+def test_missing_values_have_a_side_of_their_own():
     X = np.array([[np.nan], [1.0], [2.0], [np.nan]] * 30)
     y = np.array([5.0, 1.0, 1.0, 5.0] * 30)
     model = GreedyBoostRegressor(n_estimators=60, learning_rate=0.5, reg_lambda=0.0).fit(X, y)
     np.testing.assert_allclose(model.predict([[np.nan], [1.5]]), [5.0, 1.0], atol=1e-3)
 
 
-def test_names_are_checked_in_scikit_learns_words():
+def test_feature_names_are_checked_as_in_scikit_learn():
     plain, y = mixed()
     model = model_of(plain, y)
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_names_are_checked_in_scikit_learns_words():
         model.predict(plain.assign(size="large"))
 
 
-def test_what_cannot_be_read_is_refused():
+def test_unreadable_inputs_are_refused():
     plain, y = mixed()
     with pytest.raises(TypeError, match=r"'when'.*neither a number"):
         model_of(plain.assign(when=pd.Timestamp("2026-01-01")), y)

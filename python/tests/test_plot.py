@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, not only that something is."""
+"""Plots: their content, not only that they can be drawn."""
 
 import json
 import subprocess
@@ -26,19 +26,19 @@ STUDY = Path(__file__).parents[2] / "crates" / "swarmwood" / "tests" / "formats"
 
 
 @pytest.fixture(autouse=True)
-def every_picture_can_be_drawn(monkeypatch):
-    """Render each figure that a test makes, and see that pyplot knows of none."""
-    made = []
+def every_figure_can_be_rendered(monkeypatch):
+    """Render each figure of a test, and check that pyplot has none of them."""
+    figures = []
     figure = matplotlib.figure.Figure
-    begin = figure.__init__
+    original = figure.__init__
 
-    def remembering(self, *args, **kwargs):
-        made.append(self)
-        begin(self, *args, **kwargs)
+    def recording(self, *args, **kwargs):
+        figures.append(self)
+        original(self, *args, **kwargs)
 
-    monkeypatch.setattr(figure, "__init__", remembering)
+    monkeypatch.setattr(figure, "__init__", recording)
     yield
-    for one in made:
+    for one in figures:
         one.savefig("/dev/null", format="png", dpi=50)
     assert (
         "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
@@ -56,8 +56,8 @@ def rows():
 
 def swarm(rows, seed=0, method="sgbdt-bins", **more):
     X, y = rows
-    few = {"n_estimators": 2, "max_depth": 2, "iterations": 6, "population": 12, "n_jobs": 1}
-    return SwarmBoostClassifier(method=method, random_state=seed, **{**few, **more}).fit(X, y)
+    settings = {"n_estimators": 2, "max_depth": 2, "iterations": 6, "population": 12, "n_jobs": 1}
+    return SwarmBoostClassifier(method=method, random_state=seed, **{**settings, **more}).fit(X, y)
 
 
 def texts(ax):
@@ -95,14 +95,14 @@ def test_repetitions_are_a_mean_and_a_band(rows):
         plot.convergence(runs, band="wide")
 
 
-def test_runs_of_different_length_hold_their_last_value():
+def test_runs_of_different_length_keep_their_last_value():
     from swarmwood.plot._style import aligned
 
-    places, held = aligned(
+    positions, values = aligned(
         [(np.array([1, 3]), np.array([5.0, 4.0])), (np.array([2]), np.array([9.0]))]
     )
-    assert places.tolist() == [1, 2, 3]
-    np.testing.assert_array_equal(held, [[5, 5, 4], [np.nan, 9, 9]])
+    assert positions.tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(values, [[5, 5, 4], [np.nan, 9, 9]])
 
 
 def test_a_search_beside_greedy_shows_both(rows):
@@ -126,13 +126,13 @@ def test_diversity_and_coefficients(rows):
     ax = plot.diversity(model)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), history["diversity"])
     ax = plot.coefficients(model)
-    for line, name in zip(ax.lines, ["factor", "alpha", "beta"], strict=True):
+    for line, name in zip(ax.lines, ["evolutionary_factor", "alpha", "beta"], strict=True):
         np.testing.assert_array_equal(line.get_ydata(), history[name])
     figure = plot.search(model)
     assert [len(part.lines) for part in figure.axes] == [2, 1, 3]
 
 
-def test_what_a_model_cannot_show_is_said(rows):
+def test_missing_data_of_a_model_is_an_error(rows):
     X, y = rows
     greedy = GreedyBoostClassifier(n_estimators=2, n_jobs=1).fit(X, y)
     for draw in (plot.convergence, plot.diversity, plot.coefficients, plot.search):
@@ -159,7 +159,7 @@ def test_what_a_model_cannot_show_is_said(rows):
 # -- models
 
 
-def test_importance_is_the_models(rows):
+def test_importances_equal_those_of_the_model(rows):
     X, y = rows
     model = GreedyBoostClassifier(n_estimators=5, n_jobs=1).fit(X, y)
     ax = plot.importance(model, importance_type="splits", max_features=3)
@@ -197,17 +197,19 @@ def test_learning_curves_are_the_losses(rows):
     assert ax.lines[0].get_xdata()[0] >= 1 and ax.lines[0].get_xdata()[-1] <= rounds
 
 
-def test_a_tree_is_drawn_whole(rows):
+def test_a_tree_is_drawn_completely(rows):
     X, y = rows
     model = SwarmTreeClassifier(max_leaves=3, n_jobs=1).fit(X[["size", "age", "kind"]], y)
     ax = plot.tree(model)
-    drawn = texts(ax)
+    labels = texts(ax)
     assert ax.get_title() == "Tree for target: 3 leaves, 240 training rows"
-    assert {"size", "age", "high", "middle", "low"} <= set(drawn)
-    assert sum(text.startswith(("≤", ">")) for text in drawn) == 4
-    assert [drawn.count(name) for name in ("high", "middle", "low")] == [2, 2, 2], "legend and leaf"
-    rows_told = [int(text) for text in drawn if text.isdigit()]
-    assert sum(rows_told) == 240 and sorted(rows_told) == sorted(
+    assert {"size", "age", "high", "middle", "low"} <= set(labels)
+    assert sum(text.startswith(("≤", ">")) for text in labels) == 4
+    assert [labels.count(name) for name in ("high", "middle", "low")] == [2, 2, 2], (
+        "legend and leaf"
+    )
+    row_counts = [int(text) for text in labels if text.isdigit()]
+    assert sum(row_counts) == 240 and sorted(row_counts) == sorted(
         np.unique(y, return_counts=True)[1]
     )
     figure = ax.figure
@@ -250,7 +252,7 @@ def mesh_of(ax):
     return mesh
 
 
-def test_a_map_says_what_the_model_says(rows):
+def test_a_map_shows_the_predictions_of_the_model(rows):
     X, y = rows
     model = GreedyBoostClassifier(n_estimators=3, max_depth=2, n_jobs=1).fit(X, y)
     at = {"weight": 0.5, "idle": 0.5, "kind": "red"}
@@ -265,12 +267,12 @@ def test_a_map_says_what_the_model_says(rows):
     np.testing.assert_array_equal(
         model.classes_[cells.ravel().astype(int)], model.predict(grid[X.columns])
     )
-    shown = sum(
+    sample_count = sum(
         len(dots.get_offsets())
         for dots in ax.collections
         if type(dots).__name__ == "PathCollection"
     )
-    assert shown == 240 and ax.get_xlabel() == "size" and ax.get_ylabel() == "age"
+    assert sample_count == 240 and ax.get_xlabel() == "size" and ax.get_ylabel() == "age"
     with pytest.raises(ValueError, match=r"also uses .*; fix it with at="):
         plot.decision_map(model, features=["size", "kind"])
     with pytest.raises(ValueError, match="at: 'kind' has no level 'pink'"):
@@ -283,7 +285,7 @@ def test_a_map_says_what_the_model_says(rows):
         plot.decision_map(model, y=y, features=["size", "age"])
 
 
-def test_rules_are_framed_where_they_hold(rows):
+def test_rules_are_framed_where_they_apply(rows):
     X, y = rows
     model = SwarmTreeClassifier(max_leaves=3, n_jobs=1).fit(X[["size", "age"]], y)
     ax = plot.decision_map(model, X[["size", "age"]], y)
@@ -338,12 +340,12 @@ def trials(count=60):
 
 
 def test_history_of_pairs_of_a_search_and_of_a_file(rows):
-    told = trials(20)
-    ax = plot.tuning_history(told)
-    values = [value for _, value in told]
+    pairs = trials(20)
+    ax = plot.tuning_history(pairs)
+    values = [value for _, value in pairs]
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), np.minimum.accumulate(values))
     np.testing.assert_array_equal(ax.collections[0].get_offsets()[:, 1], values)
-    up = plot.tuning_history(told, maximize=True)
+    up = plot.tuning_history(pairs, maximize=True)
     np.testing.assert_array_equal(up.lines[0].get_ydata(), np.maximum.accumulate(values))
     X, y = rows
     grid = GridSearchCV(
@@ -367,7 +369,7 @@ def test_several_tunings_are_means(rows):
     np.testing.assert_allclose(ax.lines[1].get_ydata(), [5.0, 1.0, 1.0])
 
 
-def test_importance_of_parameters_is_the_cores():
+def test_parameter_importances_equal_those_of_the_core():
     ax = plot.tuning_importance(trials())
     names = [label.get_text() for label in ax.get_yticklabels()]
     widths = {name: bar.get_width() for name, bar in zip(names, ax.patches, strict=True)}
@@ -382,19 +384,19 @@ def test_importance_of_parameters_is_the_cores():
 
 
 def test_slices_and_parallel_lines():
-    told = trials()
-    ax = plot.tuning_slice(told, "rate")
+    pairs = trials()
+    ax = plot.tuning_slice(pairs, "rate")
     assert ax.get_xscale() == "log" and ax.get_xlabel() == "rate"
     np.testing.assert_allclose(
-        ax.collections[0].get_offsets()[:, 0], [values["rate"] for values, _ in told]
+        ax.collections[0].get_offsets()[:, 0], [values["rate"] for values, _ in pairs]
     )
-    ax = plot.tuning_slice(told, "kind")
+    ax = plot.tuning_slice(pairs, "kind")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
     with pytest.raises(ValueError, match="have no 'deep'; they have depth, rate, kind, extra"):
-        plot.tuning_slice(told, "deep")
-    figure = plot.tuning_slices(told)
+        plot.tuning_slice(pairs, "deep")
+    figure = plot.tuning_slices(pairs)
     assert figure.axes[0].get_xlabel() == "depth" and len(figure.axes) == 4
-    ax = plot.tuning_parallel(told)
+    ax = plot.tuning_parallel(pairs)
     (lines,) = [one for one in ax.collections if len(one.get_paths()) == 60]
     assert [label.get_text() for label in ax.get_xticklabels()] == [
         "depth",
@@ -405,8 +407,8 @@ def test_slices_and_parallel_lines():
     heights = np.array([path.vertices[:, 1] for path in lines.get_paths()])
     # The worst trial comes first, the best last and once more, thick; where a parameter has no
     # value the line dives.
-    worst = max(range(60), key=lambda at: told[at][1])
-    assert heights[0][0] == 1.0 and told[worst][0]["depth"] == 3
+    worst = max(range(60), key=lambda at: pairs[at][1])
+    assert heights[0][0] == 1.0 and pairs[worst][0]["depth"] == 3
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.0, 1.0, 0.0, -0.1])
     assert sum(heights[:, 3] < 0) == 30
 
@@ -426,9 +428,9 @@ def test_trials_that_cannot_be_drawn_are_refused(tmp_path):
 
 def test_without_matplotlib_the_extra_is_named():
     code = "import sys; sys.modules['matplotlib'] = None\nimport swarmwood\nimport swarmwood.plot"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (
-        "ImportError: swarmwood.plot needs matplotlib: pip install swarmwood[plot]" in done.stderr
+        "ImportError: swarmwood.plot needs matplotlib: pip install swarmwood[plot]" in result.stderr
     )
 
 

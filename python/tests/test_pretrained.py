@@ -25,7 +25,7 @@ def data():
 
 
 SMALL = {"n_estimators": 4, "max_depth": 2}
-TEACHERS = {
+PRETRAINED = {
     "xgboost": lambda: xgboost.XGBClassifier(**SMALL),
     "lightgbm": lambda: lightgbm.LGBMClassifier(**SMALL, verbose=-1),
     "catboost": lambda: catboost.CatBoostClassifier(
@@ -48,15 +48,15 @@ def thresholds(model):
 
 
 @pytest.mark.parametrize("with_names", [True, False])
-@pytest.mark.parametrize("teacher", TEACHERS)
-def test_every_split_is_one_of_the_teachers(teacher, with_names, data):
+@pytest.mark.parametrize("pretrained", PRETRAINED)
+def test_every_split_is_one_of_the_pretrained_model(pretrained, with_names, data):
     X, y = data
     X = X if with_names else X.to_numpy()
-    live = TEACHERS[teacher]().fit(X, y)
+    live = PRETRAINED[pretrained]().fit(X, y)
     names = ["a", "b", "c"] if with_names else ["x0", "x1", "x2"]
     with _pretrained.stored_model(live, names) as path:
-        known = thresholds(_core.Model.load(path))
-    assert known
+        splits = thresholds(_core.Model.load(path))
+    assert splits
     for estimator in (
         SwarmBoostClassifier(
             method="psgbdt", n_estimators=2, max_depth=2, iterations=10, pretrained=live
@@ -64,22 +64,22 @@ def test_every_split_is_one_of_the_teachers(teacher, with_names, data):
         SwarmTreeClassifier(method="split-tree", max_depth=2, iterations=10, pretrained=live),
     ):
         model = estimator.fit(X, y)
-        assert thresholds(model._model) <= known
+        assert thresholds(model._model) <= splits
         assert model.score(X, y) > 0.8
 
 
 def test_boosters_and_files(data, tmp_path):
     X, y = data
-    live = TEACHERS["xgboost"]().fit(X, y)
-    live.save_model(tmp_path / "teacher.json")
+    live = PRETRAINED["xgboost"]().fit(X, y)
+    live.save_model(tmp_path / "pretrained.json")
     settings = {"method": "psgbdt", "n_estimators": 2, "max_depth": 2, "iterations": 5}
     models = [
-        SwarmBoostClassifier(**settings, pretrained=teacher).fit(X, y)
-        for teacher in (
+        SwarmBoostClassifier(**settings, pretrained=pretrained).fit(X, y)
+        for pretrained in (
             live,
             live.get_booster(),
-            tmp_path / "teacher.json",
-            str(tmp_path / "teacher.json"),
+            tmp_path / "pretrained.json",
+            str(tmp_path / "pretrained.json"),
         )
     ]
     for model in models[1:]:
@@ -87,18 +87,18 @@ def test_boosters_and_files(data, tmp_path):
     assert dict(models[0]._model.parameters)["pretrained"] == "xgboost.json"
 
 
-def test_what_is_no_model_of_trees_is_refused(data):
+def test_models_without_trees_are_refused(data):
     X, y = data
 
-    def fit(teacher, **more):
-        return SwarmBoostClassifier(method="psgbdt", pretrained=teacher, **more).fit(X, y)
+    def fit(pretrained, **more):
+        return SwarmBoostClassifier(method="psgbdt", pretrained=pretrained, **more).fit(X, y)
 
     with pytest.raises(TypeError, match="pretrained: a dict is not supported"):
         fit({})
     with pytest.raises(TypeError, match="LogisticRegression has no trees"):
         fit(linear_model.LogisticRegression().fit(X, y))
     with pytest.raises(ValueError, match="is for methods psgbdt and split-tree"):
-        SwarmBoostClassifier(method="swarm", pretrained=TEACHERS["forest"]().fit(X, y)).fit(X, y)
-    other = TEACHERS["xgboost"]().fit(X.rename(columns={"a": "z"})[["z", "b"]], y)
+        SwarmBoostClassifier(method="swarm", pretrained=PRETRAINED["forest"]().fit(X, y)).fit(X, y)
+    other = PRETRAINED["xgboost"]().fit(X.rename(columns={"a": "z"})[["z", "b"]], y)
     with pytest.raises(ValueError, match="asks for the feature 'z'"):
         fit(other)

@@ -25,7 +25,7 @@ from swarmwood import (
 PYTHON = Path(__file__).parents[1]
 
 
-def test_silent_unless_asked(steps, capfd):
+def test_silent_unless_verbose(steps, capfd):
     X, numbers, _ = steps
     GreedyBoostRegressor(n_estimators=5).fit(X, numbers)
     SwarmBoostRegressor().fit(X, numbers)
@@ -69,24 +69,24 @@ def test_an_interruption_leaves_a_usable_model(model, interruptible):
     assert model.predict_proba(X).shape == (3000, 2)
 
 
-def test_other_threads_go_on_while_it_trains():
+def test_other_threads_run_during_training():
     rng = np.random.default_rng(0)
     X, y = rng.random((2000, 10)), rng.random(2000)
-    counted = []
+    times = []
 
     def count():
         while not stop.is_set():
-            counted.append(time.monotonic())
+            times.append(time.monotonic())
             time.sleep(0.001)
 
     stop, worker = threading.Event(), threading.Thread(target=count)
     worker.start()
     started = time.monotonic()
     GreedyBoostRegressor(n_estimators=200, n_jobs=1).fit(X, y)
-    ended = time.monotonic()
+    finished = time.monotonic()
     stop.set()
     worker.join()
-    assert sum(started < at < ended for at in counted) >= 3
+    assert sum(started < at < finished for at in times) >= 3
 
 
 MEMORY = """
@@ -111,18 +111,18 @@ print((after - before) / binned)
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_fit_takes_little_more_memory_than_its_bins(order):
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", MEMORY, order], capture_output=True, text=True, check=True
     )
     # The million rows of the benchmark stay below 1.3; fixed costs weigh more here.
-    assert float(done.stdout) < 1.6
+    assert float(result.stdout) < 1.6
 
 
 COMMAND_LINE = os.environ.get("SWARMWOOD_COMMAND_LINE")
 
 
 @pytest.mark.skipif(not COMMAND_LINE, reason="make test names the command line's binary")
-def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
+def test_python_and_the_command_line_agree_bit_by_bit(tmp_path):
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
     X["kind"] = np.array(["red", "green", "blue"])[rng.integers(0, 3, 400)]
@@ -131,8 +131,8 @@ def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
     table = X.assign(target=y)
     table.to_csv(tmp_path / "rows.csv", index=False)
 
-    def run(*words):
-        subprocess.run([COMMAND_LINE, *words], check=True, cwd=tmp_path, capture_output=True)
+    def run(*arguments):
+        subprocess.run([COMMAND_LINE, *arguments], check=True, cwd=tmp_path, capture_output=True)
 
     for method, estimator in (
         ("greedy", GreedyBoostClassifier(n_estimators=20)),
@@ -160,10 +160,10 @@ def test_python_and_the_command_line_agree_to_the_bit(tmp_path):
         loaded = type(ours)().load_model(tmp_path / "cli.json")
         for model in (ours, loaded):
             np.testing.assert_array_equal(model.predict(X), [row["prediction"] for row in rows])
-            chances = np.array(
+            probabilities = np.array(
                 [[float(row[f"probability_{name}"]) for name in ("no", "yes")] for row in rows]
             )
-            np.testing.assert_array_equal(model.predict_proba(X), chances)
+            np.testing.assert_array_equal(model.predict_proba(X), probabilities)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, with no list of excuses, and its tools."""
+"""scikit-learn's own checks, without expected failures, and its tools."""
 
 import copy
 import io
@@ -33,7 +33,7 @@ def test_check_estimator_has_no_failures(case):
 
 
 @pytest.mark.parametrize("case", METHODS, ids=name_of)
-def test_weights_are_repeats_to_the_bit(case, steps):
+def test_weights_equal_repeated_rows_bit_by_bit(case, steps):
     estimator, parameters = case
     X, numbers, classes = steps
     y = classes if is_classifier(estimator) else numbers

@@ -1,4 +1,4 @@
-"""The search with cross-validation: scikit-learn's own checks and manners."""
+"""The search with cross-validation: scikit-learn's own checks and conventions."""
 
 import pickle
 import warnings

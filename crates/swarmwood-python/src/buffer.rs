@@ -53,12 +53,14 @@ pub fn columns(array: &Bound<'_, PyAny>) -> PyResult<Vec<StridedColumn>> {
     if buffer.suboffsets().is_some() {
         return Err(PyTypeError::new_err("the array is not contiguous in memory"));
     }
+
     let (shape, strides) = (buffer.shape(), buffer.strides());
     let (rows, step, count, across) = match (shape, strides) {
         ([rows], [step]) => (*rows, *step, 1, 0),
         ([rows, count], [step, across]) => (*rows, *step, *count, *across),
         _ => return Err(PyValueError::new_err("expected an array of one or two dimensions")),
     };
+
     let first = buffer.buf_ptr().cast_const().cast::<u8>();
     let column = |at: usize| StridedColumn {
         _owner: Arc::clone(&buffer),
@@ -151,6 +153,7 @@ impl StridedColumn {
                 self.start.offset(self.step * row as isize).cast::<T>().read_unaligned()
             })
         };
+
         match rows {
             RowSelection::Run(run) => {
                 assert!(run.end <= self.rows, "requested rows are within the array");

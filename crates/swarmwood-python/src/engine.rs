@@ -14,7 +14,7 @@ use crate::errors::{SwarmwoodError, guarded, python_error};
 use crate::point_dict::{dict_of_point, point_of_dict};
 
 /// The best trial: its number (none if it was adopted), its loss, its configuration.
-type BestTrial<'py> = (Option<u64>, f64, Bound<'py, PyDict>);
+type BestTrialTuple<'py> = (Option<u64>, f64, Bound<'py, PyDict>);
 
 /// A search engine and the space it searches.
 #[pyclass(module = "swarmwood._core", name = "Engine", frozen)]
@@ -42,7 +42,7 @@ impl PyEngine {
 /// An engine that panics in every step.
 struct PanickingEngine;
 
-fn injected(step: &str) -> ! {
+fn inject_panic_into(step: &str) -> ! {
     std::panic::panic_any(format!("injected into {step}"))
 }
 
@@ -52,23 +52,23 @@ impl swarmwood::search::Engine for PanickingEngine {
     }
 
     fn ask(&mut self, _: usize) -> Vec<Trial> {
-        injected("ask")
+        inject_panic_into("ask")
     }
 
     fn tell(&mut self, _: &[TrialResult]) {
-        injected("tell")
+        inject_panic_into("tell")
     }
 
     fn add_trial(&mut self, _: ExternalTrial) {
-        injected("add_trial")
+        inject_panic_into("add_trial")
     }
 
     fn best(&self) -> Option<swarmwood::search::BestTrial<'_>> {
-        injected("best")
+        inject_panic_into("best")
     }
 
     fn snapshot(&self) -> Snapshot {
-        injected("snapshot")
+        inject_panic_into("snapshot")
     }
 }
 
@@ -124,9 +124,9 @@ impl PyEngine {
     ) -> PyResult<Vec<(u64, Bound<'py, PyDict>)>> {
         guarded(|| {
             let trials = py.detach(|| Ok::<_, PyErr>(self.lock()?.ask(at_most)))?;
-            let named =
+            let with_dict =
                 |trial: Trial| Ok((trial.id, dict_of_point(py, &self.space, &trial.point)?));
-            trials.into_iter().map(named).collect()
+            trials.into_iter().map(with_dict).collect()
         })
     }
 
@@ -168,7 +168,7 @@ impl PyEngine {
     }
 
     /// Number, loss and configuration of the best trial; an adopted one has no number.
-    fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<BestTrial<'py>>> {
+    fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<BestTrialTuple<'py>>> {
         guarded(|| {
             let best = py.detach(|| {
                 let engine = self.lock()?;

@@ -63,7 +63,7 @@ enum PredictionOutput {
 }
 
 impl PredictionOutput {
-    fn named(name: &str) -> PyResult<PredictionOutput> {
+    fn from_name(name: &str) -> PyResult<PredictionOutput> {
         Ok(match name {
             "numbers" => PredictionOutput::Numbers,
             "classes" => PredictionOutput::Classes,
@@ -159,9 +159,9 @@ impl PyModel {
         guarded(|| {
             let mut model = (*self.model).clone();
             if names.len() != model.schema.features.len() {
-                let (given, features) = (names.len(), model.schema.features.len());
+                let (count, features) = (names.len(), model.schema.features.len());
                 return Err(PyValueError::new_err(format!(
-                    "{given} names for {features} features"
+                    "{count} names for {features} features"
                 )));
             }
             model
@@ -268,7 +268,7 @@ impl PyModel {
         threads: usize,
     ) -> PyResult<(Bound<'py, PyByteArray>, usize, Vec<String>)> {
         guarded(|| {
-            let kind = PredictionOutput::named(kind)?;
+            let kind = PredictionOutput::from_name(kind)?;
             let (columns, model) = (table.columns(), Arc::clone(&self.model));
             let (values, rows, warnings) = py
                 .detach(|| {

@@ -19,8 +19,8 @@ const PYTHON_NAMES: &[(&str, &str)] = &[
 
 /// The name that Python has for a parameter of the table.
 pub fn python_name(name: &str) -> &str {
-    let found = PYTHON_NAMES.iter().find(|(table_name, _)| *table_name == name);
-    found.map_or(name, |(_, python_name)| python_name)
+    let entry = PYTHON_NAMES.iter().find(|(table_name, _)| *table_name == name);
+    entry.map_or(name, |(_, python_name)| python_name)
 }
 
 /// Messages as Python writes them: its own names, keyword arguments, its own literals.

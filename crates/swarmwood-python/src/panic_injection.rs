@@ -1,4 +1,4 @@
-//! Panics on purpose, for the tests that look at what Python sees of them.
+//! Deliberate panics, for tests that they become exceptions.
 
 use pyo3::prelude::*;
 use swarmwood::Error;
@@ -8,8 +8,7 @@ use crate::engine::PyEngine;
 use crate::errors::{guarded, python_error};
 use crate::table::PyTable;
 
-/// Panics as the core would, on a thread of the pool; or makes a table or an engine panic as soon
-/// as it is used.
+/// Panics on a thread of the pool, or makes a table or an engine panic at its next use.
 #[pyfunction]
 #[pyo3(signature = (into=None))]
 pub fn inject_panic(py: Python<'_>, into: Option<&Bound<'_, PyAny>>) -> PyResult<()> {

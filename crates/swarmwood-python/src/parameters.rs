@@ -26,9 +26,9 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             entry.set_item("kind", spec.allowed.kind())?;
             entry.set_item("allowed", spec.allowed.to_string())?;
             if let AllowedValues::Choices(choices) = spec.allowed {
-                let words: Vec<(&str, &str)> =
+                let names_with_help: Vec<(&str, &str)> =
                     choices.iter().map(|choice| (choice.name, choice.help)).collect();
-                entry.set_item("choices", words)?;
+                entry.set_item("choices", names_with_help)?;
             }
             let methods = PyDict::new(py);
             for &method in Method::ALL {
@@ -68,21 +68,25 @@ pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
     if let Ok(value) = object.cast::<PyBool>() {
         return Ok(ParamValue::Bool(value.is_true()));
     }
+
     if object.is_instance_of::<PyInt>() {
-        // What is too large for any parameter is left to the table, which refuses it by name.
+        // The table refuses integers that are too large; the message names the parameter.
         let number = object.extract().map(ParamValue::Integer);
         return number.or_else(|_| Ok(ParamValue::Text(object.str()?.to_string())));
     }
+
     if let Ok(number) = object.cast::<PyFloat>() {
         return Ok(ParamValue::Real(number.value()));
     }
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(ParamValue::Text(text.to_string()));
     }
+
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         let items = object.try_iter()?.map(|item| param_value(&item?));
         return Ok(ParamValue::List(items.collect::<PyResult<_>>()?));
     }
-    // The table refuses what is no value of the parameter, and the message shows it.
+
+    // The table refuses objects that are not a value of the parameter; the message has their repr.
     Ok(ParamValue::Text(object.repr()?.to_string()))
 }

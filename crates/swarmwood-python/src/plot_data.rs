@@ -75,7 +75,7 @@ fn nodes(model: &swarmwood::model::Model, tree: &Tree) -> Vec<PlotNode> {
 }
 
 /// The levels of a categorical feature; none for a numerical one.
-type CategoryLevels = Option<Vec<Option<String>>>;
+type PlotLevels = Option<Vec<Option<String>>>;
 
 /// The values of a feature as doubles and, if they are codes, the levels they stand for; missing
 /// values are NaN.
@@ -84,7 +84,7 @@ pub fn plot_column<'py>(
     py: Python<'py>,
     table: PyRef<'_, PyTable>,
     feature: usize,
-) -> PyResult<(Bound<'py, PyByteArray>, CategoryLevels)> {
+) -> PyResult<(Bound<'py, PyByteArray>, PlotLevels)> {
     guarded(|| {
         let columns = table.columns();
         let Some(field) = columns.fields().get(feature) else {

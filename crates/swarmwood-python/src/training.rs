@@ -227,7 +227,7 @@ fn call_with_event(py: Python<'_>, callback: &Py<PyAny>, event: &Event) -> PyRes
     fields.set_item("elapsed", event.elapsed)?;
     fields.set_item("train", event.train)?;
     fields.set_item("valid", event.valid)?;
-    fields.set_item("measure", event.search.map(|search| search.measure))?;
+    fields.set_item("metric", event.search.map(|search| search.measure))?;
     fields.set_item("best", event.search.and_then(|search| search.best))?;
     fields.set_item("gain", event.search.and_then(|search| search.gain))?;
     callback.call1(py, (fields,)).map(drop)
@@ -303,20 +303,20 @@ impl FitResult {
             column("elapsed", &|event| Some(event.elapsed))?;
             column("train", &|event| event.train)?;
             column("valid", &|event| event.valid)?;
-            let measure = |event: &Event| event.search.map(|search| search.measure);
-            columns.set_item("measure", self.events.iter().map(measure).collect::<Vec<_>>())?;
-            let of = |name: &str, value: fn(&SearchStatus) -> Option<f64>| {
+            let metric = |event: &Event| event.search.map(|search| search.measure);
+            columns.set_item("metric", self.events.iter().map(metric).collect::<Vec<_>>())?;
+            let search_column = |name: &str, value: fn(&SearchStatus) -> Option<f64>| {
                 column(name, &|event| event.search.as_ref().and_then(value))
             };
-            of("evaluations", |search| Some(search.evaluations as f64))?;
-            of("repeats", |search| Some(search.repeats as f64))?;
-            of("best", |search| search.best)?;
-            of("gain", |search| search.gain)?;
-            of("mean", |search| search.mean)?;
-            of("diversity", |search| search.diversity)?;
-            of("factor", |search| search.factor)?;
-            of("alpha", |search| search.alpha)?;
-            of("beta", |search| search.beta)?;
+            search_column("evaluations", |search| Some(search.evaluations as f64))?;
+            search_column("cache_hits", |search| Some(search.repeats as f64))?;
+            search_column("best", |search| search.best)?;
+            search_column("gain", |search| search.gain)?;
+            search_column("mean", |search| search.mean)?;
+            search_column("diversity", |search| search.diversity)?;
+            search_column("evolutionary_factor", |search| search.factor)?;
+            search_column("alpha", |search| search.alpha)?;
+            search_column("beta", |search| search.beta)?;
             Ok(columns)
         })
     }

@@ -26,7 +26,7 @@ from swarmwood._table import category_text, table_of, validated
 from swarmwood.plot._style import COLOUR_MAP, MARKERS, TEXT_COLOUR, axes, colour
 
 #: Maximum number of samples in the plot; more would hide the areas below them.
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 
 #: Opacity of the colour of a class in its area.
 TINT = 0.35
@@ -163,11 +163,13 @@ def _position(names: list[str], feature: str | int, what: str) -> int:
 
 def _used(model: Any) -> list[int]:
     """Return the features that the model uses, the most important first."""
-    found = [
+    importances = [
         (gain, splits, feature)
         for feature, (gain, _, splits) in enumerate(model._model.importances())
     ]
-    return [feature for _, splits, feature in sorted(found, key=lambda one: -one[0]) if splits]
+    return [
+        feature for _, splits, feature in sorted(importances, key=lambda one: -one[0]) if splits
+    ]
 
 
 def _pair(model: Any, names: list[str], features: Sequence[str | int] | None) -> tuple[int, int]:
@@ -196,32 +198,32 @@ def _column(table: _core.Table, feature: int, levels: list[str] | None) -> NDArr
     values = np.frombuffer(data, dtype=np.float64)
     if levels is None or texts is None:
         return values
-    place = {level: at for at, level in enumerate(levels)}
-    known = np.array(
-        [place.get(text, np.nan) if text is not None else np.nan for text in texts] + [np.nan]
+    code_of = {level: at for at, level in enumerate(levels)}
+    codes = np.array(
+        [code_of.get(text, np.nan) if text is not None else np.nan for text in texts] + [np.nan]
     )
-    return known[np.where(np.isnan(values), len(texts), values).astype(int)]
+    return codes[np.where(np.isnan(values), len(texts), values).astype(int)]
 
 
 def _axis(model: Any, names: list[str], feature: int, table: _core.Table | None) -> MapAxis:
     levels = model._model.features[feature][1]
     rows = None if table is None else _column(table, feature, levels)
     if levels is not None:
-        places = np.arange(len(levels), dtype=np.float64)
+        positions = np.arange(len(levels), dtype=np.float64)
         return MapAxis(
             feature,
             names[feature],
             levels,
-            np.append(places, float(len(levels))) - 0.5,
-            places,
+            np.append(positions, float(len(levels))) - 0.5,
+            positions,
             rows,
         )
     thresholds = [node["threshold"] for node in model._model.nodes() if node["feature"] == feature]
     cuts: NDArray[np.float64] = np.unique(
         np.array([cut for cut in thresholds if cut is not None], dtype=np.float64)
     )
-    seen = cuts if rows is None else np.concatenate([cuts, rows[np.isfinite(rows)]])
-    low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 1.0)
+    values = cuts if rows is None else np.concatenate([cuts, rows[np.isfinite(rows)]])
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 1.0)
     share = 0.04 if rows is not None else 0.18
     room = share * (high - low) if high > low else max(abs(low), 1.0)
     edges = np.concatenate([[low - room], cuts, [high + room]])
@@ -244,8 +246,8 @@ def _fixed_values(
         if feature in pair:
             raise parameter_error("at", f"{name!r} is an axis of the map and cannot be fixed")
         if value is not None and levels is not None and category_text(value) not in levels:
-            known = ", ".join(levels[:20])
-            raise parameter_error("at", f"{name!r} has no level {value!r}; it has {known}")
+            allowed = ", ".join(levels[:20])
+            raise parameter_error("at", f"{name!r} has no level {value!r}; it has {allowed}")
         fixed[feature] = (
             None if value is None else category_text(value) if levels is not None else float(value)
         )
@@ -304,7 +306,7 @@ def _sample_positions(
     pair: tuple[MapAxis, MapAxis], target: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return positions and targets of the samples; those of one level are spread reproducibly."""
-    places = []
+    positions = []
     for axis, seed in zip(pair, (1, 2), strict=True):
         assert axis.rows is not None
         spread = (
@@ -312,11 +314,11 @@ def _sample_positions(
             if axis.levels is not None
             else 0.0
         )
-        places.append(axis.rows + spread)
-    kept = np.flatnonzero(np.isfinite(places[0]) & np.isfinite(places[1]))
-    if len(kept) > MOST_ROWS:
-        kept = kept[np.linspace(0, len(kept) - 1, MOST_ROWS).astype(int)]
-    return places[0][kept], places[1][kept], np.asarray(target)[kept]
+        positions.append(axis.rows + spread)
+    shown = np.flatnonzero(np.isfinite(positions[0]) & np.isfinite(positions[1]))
+    if len(shown) > MAX_ROWS:
+        shown = shown[np.linspace(0, len(shown) - 1, MAX_ROWS).astype(int)]
+    return positions[0][shown], positions[1][shown], np.asarray(target)[shown]
 
 
 def _draw_classes(
@@ -341,8 +343,8 @@ def _draw_classes(
     )
     entries: list[Any] = []
     if target is None:
-        shown = [at for at in range(len(classes)) if (predicted == at).any()]
-        entries = [Patch(facecolor=tints(at), label=classes[at]) for at in shown]
+        predicted_classes = [at for at in range(len(classes)) if (predicted == at).any()]
+        entries = [Patch(facecolor=tints(at), label=classes[at]) for at in predicted_classes]
     else:
         x, y, kinds = _sample_positions(pair, target)
         for at, name in enumerate(classes):
@@ -371,12 +373,12 @@ def _draw_numbers(
 ) -> None:
     x_axis, y_axis = pair
     samples = None if target is None else _sample_positions(pair, target)
-    seen = (
+    values = (
         predicted.ravel()
         if samples is None
         else np.concatenate([predicted.ravel(), np.quantile(samples[2], [0.01, 0.99])])
     )
-    scale = Normalize(float(seen.min()), float(seen.max()))
+    scale = Normalize(float(values.min()), float(values.max()))
     mesh = ax.pcolormesh(
         x_axis.edges,
         y_axis.edges,

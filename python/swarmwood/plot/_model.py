@@ -55,27 +55,27 @@ def importance(
     >>> sorted(label.get_text() for label in ax.get_yticklabels())
     ['petal length (cm)', 'petal width (cm)']
     """
-    (found,) = groups(
+    (estimators,) = groups(
         models if not isinstance(models, dict) else list(models.values()), Estimator
     ).values()
-    for model in found:
+    for model in estimators:
         check_is_fitted(model, "_model")
-    names = found[0]._feature_names()
-    if any(model._feature_names() != names for model in found):
+    names = estimators[0]._feature_names()
+    if any(model._feature_names() != names for model in estimators):
         raise ValueError(
             "the models were fitted to different features; their importances cannot be averaged"
         )
-    kind = found[0].importance_type if importance_type is None else importance_type
+    kind = estimators[0].importance_type if importance_type is None else importance_type
     if kind not in IMPORTANCES:
         allowed = ", ".join(IMPORTANCES)
         raise parameter_error("importance_type", f"is {kind!r}, must be one of {allowed}")
-    shares = np.array([_shares(model, kind) for model in found])
+    shares = np.array([_shares(model, kind) for model in estimators])
     means = shares.mean(axis=0)
     order = np.argsort(-means, kind="stable")[:max_features][::-1]
     ax = axes(ax, (6.4, max(1.6, 0.9 + 0.28 * len(order))))
     places = np.arange(len(order))
     ax.barh(places, 100 * means[order], height=0.7, color=colour(0))
-    if len(found) > 1:
+    if len(estimators) > 1:
         low, high = shares.min(axis=0)[order], shares.max(axis=0)[order]
         ax.hlines(places, 100 * low, 100 * high, color=TEXT_COLOUR, linewidth=1.4)
     ax.set_yticks(places, [_shortened(names[at]) for at in order])

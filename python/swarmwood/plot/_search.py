@@ -27,7 +27,7 @@ AUXILIARY_STAGES = ("boosting", "comparing")
 
 #: Labels of the coefficients, with the symbols of the papers.
 COEFFICIENTS = {
-    "factor": "evolutionary factor f",
+    "evolutionary_factor": "evolutionary factor f",
     "alpha": r"own best, $\alpha$",
     "beta": r"global best, $\beta$",
 }
@@ -73,19 +73,19 @@ def convergence(
     >>> from swarmwood import SwarmBoostClassifier, plot
     >>> X, y = load_iris(return_X_y=True)
     >>> def runs(method):
-    ...     few = {"n_estimators": 2, "max_depth": 2, "iterations": 5}
-    ...     model = SwarmBoostClassifier(method=method, **few)
+    ...     size = {"n_estimators": 2, "max_depth": 2, "iterations": 5}
+    ...     model = SwarmBoostClassifier(method=method, **size)
     ...     return [clone(model).set_params(random_state=seed).fit(X, y) for seed in range(3)]
     >>> ax = plot.convergence({"SGBDT": runs("sgbdt"), "PSGBDT": runs("psgbdt")}, against="step")
     >>> [line.get_label() for line in ax.lines]
     ['SGBDT', 'PSGBDT']
     """
-    found = groups(models, Estimator)
+    runs_by_name = groups(models, Estimator)
     ax = axes(ax)
-    measures = set()
-    for at, (name, runs) in enumerate(found.items()):
+    metrics = set()
+    for at, (name, runs) in enumerate(runs_by_name.items()):
         histories = [final_history(model) for model in runs]
-        measures |= {str(history["measure"][-1]) for history in histories}
+        metrics |= {str(history["metric"][-1]) for history in histories}
         points = [
             (_column(model, one, against), _column(model, one, value))
             for model, one in zip(runs, histories, strict=True)
@@ -94,15 +94,15 @@ def convergence(
             points = [(x, _best_so_far(y)) for x, y in points]
         scale = 100.0 if value == "gain" else 1.0
         plot_runs(ax, [(x, scale * y) for x, y in points], name or _name(runs), colour(at), band)
-    alone = len(found) == 1 and len(histories) == 1
+    alone = len(runs_by_name) == 1 and len(histories) == 1
     if greedy and alone and value == "best" and "gain" in histories[0]:
         level = _greedy(histories[0])
         if np.isfinite(level):
             ax.axhline(level, color=GREY, linestyle="--", linewidth=1.4, label="greedy")
     ax.set_xlabel({"step": _unit(histories), "elapsed": "seconds"}.get(against, against))
-    measure = " or ".join(sorted(measures))
+    metric = " or ".join(sorted(metrics))
     ax.set_ylabel(
-        {"best": f"best {measure}", "mean": f"mean {measure}", "gain": "gain over greedy, %"}.get(
+        {"best": f"best {metric}", "mean": f"mean {metric}", "gain": "gain over greedy, %"}.get(
             value, value
         )
     )
@@ -133,9 +133,9 @@ def diversity(
     -------
     Axes
     """
-    found = groups(models, Estimator)
+    runs_by_name = groups(models, Estimator)
     ax = axes(ax)
-    for at, (name, runs) in enumerate(found.items()):
+    for at, (name, runs) in enumerate(runs_by_name.items()):
         histories = [_history_with(model, "diversity") for model in runs]
         points = [
             (_column(model, one, against), one["diversity"])
@@ -148,7 +148,7 @@ def diversity(
     if against != "elapsed":
         integer_ticks(ax)
     style_axes(ax)
-    legend(ax, len(found))
+    legend(ax, len(runs_by_name))
     return ax
 
 
@@ -172,13 +172,13 @@ def coefficients(model: Any, *, ax: Axes | None = None, against: str = "step") -
     Axes
     """
     history = final_history(model)
-    drawn = [name for name in COEFFICIENTS if name in history]
-    if not drawn:
+    reported = [name for name in COEFFICIENTS if name in history]
+    if not reported:
         raise ValueError(_missing(model, history, "coefficients"))
     ax = axes(ax)
     x = _column(model, history, against)
     for at, name in enumerate(COEFFICIENTS):
-        if name in drawn:
+        if name in reported:
             # The two coefficients are often equal: dashes keep the lower line visible.
             style = "--" if name == "beta" else "-"
             ax.plot(
@@ -249,19 +249,19 @@ def final_history(model: Any) -> dict[str, NDArray[Any]]:
     if not history:
         raise ValueError(
             f"{type(model).__name__} has no search to plot: its method '{model._model.method}' "
-            "does not search or kept the greedy tree, or the model was read from a file; "
+            "does not search or selected the greedy tree, or the model was read from a file; "
             "plot.learning_curve shows losses per round"
         )
     stages = history["stage"]
     compared = np.flatnonzero(stages == "comparing")
     after = np.arange(len(stages)) > (compared[-1] if len(compared) else -1)
-    kept = after & ~np.isin(stages, AUXILIARY_STAGES)
-    if not kept.any():
-        # Greedy boosting was chosen: only the candidates before have a history.
-        kept = ~np.isin(stages, AUXILIARY_STAGES)
-    if not kept.any():
-        kept = history["measure"] == history["measure"][-1]
-    columns = {name: column[kept] for name, column in history.items()}
+    selected = after & ~np.isin(stages, AUXILIARY_STAGES)
+    if not selected.any():
+        # Greedy boosting was selected: only the candidates before have a history.
+        selected = ~np.isin(stages, AUXILIARY_STAGES)
+    if not selected.any():
+        selected = history["metric"] == history["metric"][-1]
+    columns = {name: column[selected] for name, column in history.items()}
     return {name: column for name, column in columns.items() if not _empty(column)}
 
 
@@ -277,8 +277,8 @@ def _history_with(model: Any, name: str) -> dict[str, NDArray[Any]]:
 
 
 def _missing(model: Any, history: dict[str, NDArray[Any]], name: str) -> str:
-    known = ("best", "mean", "gain", "diversity", "factor", "alpha", "beta")
-    reported = ", ".join(column for column in known if column in history)
+    columns = ("best", "mean", "gain", "diversity", "evolutionary_factor", "alpha", "beta")
+    reported = ", ".join(column for column in columns if column in history)
     method = model._model.method
     return f"the method '{method}' reports no {name} of its search; it reports: {reported}"
 
@@ -297,7 +297,7 @@ def _column(model: Any, history: dict[str, NDArray[Any]], name: str) -> NDArray[
 
 
 def _best_so_far(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the best value up to each step; consecutive fits may each start anew."""
+    """Return the best value up to each step; each of several consecutive fits starts again."""
     return (
         np.minimum.accumulate(values) if values[-1] <= values[0] else np.maximum.accumulate(values)
     )

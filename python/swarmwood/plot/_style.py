@@ -55,15 +55,15 @@ def legend(ax: Axes, count: int) -> None:
         ax.legend(frameon=False)
 
 
-def groups(things: Any, single: type | tuple[type, ...]) -> dict[str, list[Any]]:
+def groups(models: Any, single: type | tuple[type, ...]) -> dict[str, list[Any]]:
     """Return the runs to draw by name: one, repetitions, or a dictionary of either."""
-    if isinstance(things, Mapping):
-        found = {str(name): _as_list(value, single) for name, value in things.items()}
+    if isinstance(models, Mapping):
+        runs = {str(name): _as_list(value, single) for name, value in models.items()}
     else:
-        found = {"": _as_list(things, single)}
-    if not found or not all(found.values()):
+        runs = {"": _as_list(models, single)}
+    if not runs or not all(runs.values()):
         raise ValueError("there is nothing to draw: no model was given")
-    return found
+    return runs
 
 
 def _as_list(value: Any, single: type | tuple[type, ...]) -> list[Any]:

@@ -53,22 +53,22 @@ class TreeData:
     def __post_init__(self) -> None:
         """Compute the shares of the rows in the leaves; equal shares if covers are unknown."""
         covers = np.array([cover for _, _, cover in self.leaves])
-        self.known = bool(covers.sum() > 0)
+        self.has_covers = bool(covers.sum() > 0)
         self.shares = (
-            covers / covers.sum() if self.known else np.full(len(covers), 1.0 / len(covers))
+            covers / covers.sum() if self.has_covers else np.full(len(covers), 1.0 / len(covers))
         )
 
     def below(self, at: int) -> list[int]:
         """Return the leaves below a node, from top to bottom."""
-        found, stack = [], [at]
+        leaves, stack = [], [at]
         while stack:
             at = stack.pop()
             if at >= len(self.nodes):
-                found.append(at - len(self.nodes))
+                leaves.append(at - len(self.nodes))
             else:
                 left, right = self.nodes[at][4]
                 stack += [right, left]
-        return found
+        return leaves
 
 
 def tree(model: Any, *, tree: int | None = None, ax: Axes | None = None) -> Axes:
@@ -196,7 +196,7 @@ class _Drawing:
         values = np.array([value for value, _, _ in leaves])
         self.range = float(values.min()), float(values.max())
         share = 0.5 if classes else 0.0
-        rows = 0.6 if self.data.known else 0.0
+        rows = 0.6 if self.data.has_covers else 0.0
         wide = self.leaf_x + BAR + 0.12 + self.prediction_width + share + rows + MARGIN
         self.width = max(wide, _width(self.data.title, NAME + 2) + 2 * MARGIN)
         self.top = MARGIN + self._legend_height() + 0.2
@@ -228,7 +228,7 @@ class _Drawing:
             self._draw_leaf(leaf)
         if self.data.nodes:
             note = "? marks the branch of missing values"
-            if self.data.known:
+            if self.data.has_covers:
                 note += "; line widths are proportional to the rows"
             self._text(
                 MARGIN,
@@ -277,7 +277,9 @@ class _Drawing:
             end_x = self.leaf_x - 0.05 if is_leaf else self.left[self.depth[child]]
             end_y = self.top + self._y(child)
             share = (
-                float(self.data.shares[self.data.below(child)].sum()) if self.data.known else 0.1
+                float(self.data.shares[self.data.below(child)].sum())
+                if self.data.has_covers
+                else 0.1
             )
             middle, bend = x + CURVE / 2, x + CURVE
             points = [(x, y), (middle, y), (middle, end_y), (bend, end_y), (end_x, end_y)]
@@ -325,7 +327,7 @@ class _Drawing:
             self._text(x + BAR + 0.12, y, "class", 7.5, **style)
             right += 0.5
             self._text(right, y, "share", 7.5, ha="right", **style)
-        if self.data.known:
+        if self.data.has_covers:
             self._text(right + 0.6, y, "rows", 7.5, ha="right", **style)
 
     def _draw_leaf(self, leaf: int) -> None:
@@ -361,7 +363,7 @@ class _Drawing:
         if self.data.classes:
             right += 0.5
             self._text(right, y, _percent(probabilities[int(value)]), NAME, ha="right")
-        if self.data.known:
+        if self.data.has_covers:
             share = float(self.data.shares[leaf])
             rows = f"{share * self.data.rows:.0f}" if self.data.rows else _percent(share)
             self._text(right + 0.6, y, rows, NAME, ha="right", color="#555555")

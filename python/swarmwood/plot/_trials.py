@@ -29,8 +29,10 @@ class Parameter:
 
     def label_names(self) -> list[str]:
         """Return the labels in alphabetical order."""
-        seen = list(dict.fromkeys(label_text(value) for value in self.values if value is not None))
-        return sorted(seen)
+        labels = list(
+            dict.fromkeys(label_text(value) for value in self.values if value is not None)
+        )
+        return sorted(labels)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the values as numbers, labels as their indices; NaN where inactive."""
@@ -51,7 +53,7 @@ class Trials:
     #: Whether a trial was evaluated completely: only those can be the best.
     complete: NDArray[np.bool_]
     higher_is_better: bool
-    measure: str
+    metric: str
 
     def losses(self) -> NDArray[np.float64]:
         """Return the values with the sign for which less is better."""
@@ -73,8 +75,8 @@ class Trials:
         for one in self.parameters:
             if one.name == name:
                 return one
-        known = ", ".join(one.name for one in self.parameters)
-        raise ValueError(f"parameter: the trials have no {name!r}; they have {known}")
+        names = ", ".join(one.name for one in self.parameters)
+        raise ValueError(f"parameter: the trials have no {name!r}; they have {names}")
 
     def importances(self) -> list[tuple[str, float | None]]:
         """Return the importance of each parameter."""
@@ -84,8 +86,8 @@ class Trials:
             columns.append(
                 ([None if math.isnan(value) else float(value) for value in numbers], one.labels)
             )
-        found = _core.parameter_importances(columns, self.losses().tolist())
-        return [(one.name, value) for one, value in zip(self.parameters, found, strict=True)]
+        importances = _core.parameter_importances(columns, self.losses().tolist())
+        return [(one.name, value) for one, value in zip(self.parameters, importances, strict=True)]
 
 
 def label_text(value: Any) -> str:
@@ -96,9 +98,9 @@ def label_text(value: Any) -> str:
 def trials_of(study: Any, maximize: bool | None = None, metric: str | None = None) -> Trials:
     """Return the trials of a study file, of a search of scikit-learn, or of pairs."""
     if isinstance(study, (str, os.PathLike)):
-        return _of_file(os.fspath(study))
+        return _read_journal(os.fspath(study))
     if hasattr(study, "cv_results_"):
-        return _of_search(study, metric)
+        return _read_search(study, metric)
     if isinstance(study, Sequence) and all(_is_pair(one) for one in study):
         return _collect(
             [(dict(one[0]), float(one[1]), True) for one in study], {}, bool(maximize), "value"
@@ -121,7 +123,7 @@ def _is_pair(thing: Any) -> bool:
     return isinstance(thing, Sequence) and len(thing) == 2 and isinstance(thing[0], Mapping)
 
 
-def _of_file(path: str) -> Trials:
+def _read_journal(path: str) -> Trials:
     study = _core.read_study(path)
     trials = [
         (trial["params"], trial["value"], trial["state"] == "complete")
@@ -135,17 +137,17 @@ def _of_file(path: str) -> Trials:
     return _collect(trials, kinds, study["maximize"], study["measure"])
 
 
-def _of_search(search: Any, metric: str | None) -> Trials:
+def _read_search(search: Any, metric: str | None) -> Trials:
     results = search.cv_results_
     if metric is None:
         refit = getattr(search, "refit", None)
         metric = refit if isinstance(refit, str) else "score"
     column = f"mean_test_{metric}"
     if column not in results:
-        known = [
+        metrics = [
             name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")
         ]
-        raise ValueError(f"metric: the search has no {metric!r}; it has {', '.join(known)}")
+        raise ValueError(f"metric: the search has no {metric!r}; it has {', '.join(metrics)}")
     trials = [
         (dict(values), float(score), True)
         for values, score in zip(results["params"], results[column], strict=True)
@@ -157,7 +159,7 @@ def _collect(
     trials: list[tuple[dict[str, Any], float, bool]],
     kinds: dict[str, tuple[bool, bool]],
     higher_is_better: bool,
-    measure: str,
+    metric: str,
 ) -> Trials:
     # Failed trials have no value.
     trials = [one for one in trials if math.isfinite(one[1])]
@@ -171,16 +173,16 @@ def _collect(
         parameters.append(Parameter(name, column, labels, log))
     values = np.array([value for _, value, _ in trials])
     complete = np.array([complete for _, _, complete in trials])
-    return Trials(parameters, values, complete, higher_is_better, measure)
+    return Trials(parameters, values, complete, higher_is_better, metric)
 
 
 def _guess_kind(values: list[Any]) -> tuple[bool, bool]:
     """Return whether values are labels, and whether their scale is logarithmic."""
-    known = [value for value in values if value is not None]
-    if not known or not all(
+    present = [value for value in values if value is not None]
+    if not present or not all(
         isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        for value in known
+        for value in present
     ):
         return True, False
-    low, high = float(min(known)), float(max(known))
+    low, high = float(min(present)), float(max(present))
     return False, low > 0 and high / low > 100

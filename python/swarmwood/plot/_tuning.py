@@ -41,7 +41,7 @@ def tuning_history(
     metric: str | None = None,
     band: str | None = "std",
 ) -> Axes:
-    """Plot the trials of a study in order with the best so far, or compare several studies.
+    """Plot the trials of a study in order with the best so far, or compare repetitions studies.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def tuning_history(
     maximize : bool, default=None
         Whether larger values are better in a list of pairs; ignored for files and searches.
     metric : str, default=None
-        The metric of a search with several; None is the one of `refit`.
+        The metric of a search with repetitions; None is the one of `refit`.
     band : str or None, default="std"
         The band of repetitions: 'std' (mean and standard deviation), 'range' (minimum to maximum)
         or None.
@@ -71,19 +71,20 @@ def tuning_history(
     >>> ax.lines[0].get_ydata().tolist()
     [5.0, 2.0, 1.0, 1.0, 0.0]
     """
-    named = dict(studies) if isinstance(studies, dict) else {"": studies}
-    found = {
+    studies_by_name = dict(studies) if isinstance(studies, dict) else {"": studies}
+    trials_by_name = {
         str(name): [
-            trials_of(one, maximize, metric) for one in ([some] if is_study(some) else list(some))
+            trials_of(one, maximize, metric)
+            for one in ([entry] if is_study(entry) else list(entry))
         ]
-        for name, some in named.items()
+        for name, entry in studies_by_name.items()
     }
-    if not found or not all(found.values()):
+    if not trials_by_name or not all(trials_by_name.values()):
         raise ValueError("there is nothing to draw: no study was given")
     ax = axes(ax)
-    alone = len(found) == 1 and len(next(iter(found.values()))) == 1
+    alone = len(trials_by_name) == 1 and len(next(iter(trials_by_name.values()))) == 1
     if alone:
-        (trials,) = next(iter(found.values()))
+        (trials,) = next(iter(trials_by_name.values()))
         _draw_dots(ax, np.arange(1, len(trials.values) + 1), trials)
         ax.plot(
             np.arange(1, len(trials.values) + 1),
@@ -96,15 +97,15 @@ def tuning_history(
         _limit_outliers(ax.set_ylim, trials.values, trials.best_so_far())
         ax.legend(frameon=False)
     else:
-        for at, (name, several) in enumerate(found.items()):
-            runs = [_best_curve(trials) for trials in several]
-            plot_runs(ax, runs, name or f"mean of {len(several)} studies", colour(at), band)
-        legend(ax, len(found))
-    measure = " or ".join(
-        sorted({trials.measure for several in found.values() for trials in several})
+        for at, (name, repetitions) in enumerate(trials_by_name.items()):
+            runs = [_best_curve(trials) for trials in repetitions]
+            plot_runs(ax, runs, name or f"mean of {len(repetitions)} studies", colour(at), band)
+        legend(ax, len(trials_by_name))
+    metric_name = " or ".join(
+        sorted({trials.metric for repetitions in trials_by_name.values() for trials in repetitions})
     )
     ax.set_xlabel("trial")
-    ax.set_ylabel(measure if alone else f"best {measure}")
+    ax.set_ylabel(metric_name if alone else f"best {metric_name}")
     integer_ticks(ax)
     style_axes(ax)
     return ax
@@ -112,8 +113,8 @@ def tuning_history(
 
 def _best_curve(trials: Trials) -> tuple[NDArray[Any], NDArray[Any]]:
     best = trials.best_so_far()
-    known = ~np.isnan(best)
-    return np.arange(1, len(best) + 1)[known], best[known]
+    finite = ~np.isnan(best)
+    return np.arange(1, len(best) + 1)[finite], best[finite]
 
 
 def _draw_dots(ax: Axes, x: NDArray[Any], trials: Trials) -> None:
@@ -223,32 +224,32 @@ def tuning_slices(
 
 def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
     numbers = parameter.numbers()
-    known = ~np.isnan(numbers)
-    if not known.any():
+    active = ~np.isnan(numbers)
+    if not active.any():
         raise ValueError(f"parameter: {parameter.name!r} had no value in any trial")
-    places = numbers
+    positions = numbers
     if parameter.labels:
         # Spread horizontally, reproducibly.
-        places = numbers + np.random.default_rng(0).uniform(-0.22, 0.22, len(numbers))
-        words = parameter.label_names()
-        ax.set_xticks(np.arange(len(words)), words)
-        ax.set_xlim(-0.6, len(words) - 0.4)
-        if sum(map(len, words)) > 18:
+        positions = numbers + np.random.default_rng(0).uniform(-0.22, 0.22, len(numbers))
+        labels = parameter.label_names()
+        ax.set_xticks(np.arange(len(labels)), labels)
+        ax.set_xlim(-0.6, len(labels) - 0.4)
+        if sum(map(len, labels)) > 18:
             ax.tick_params(axis="x", rotation=30)
             for label in ax.get_xticklabels():
                 label.set_horizontalalignment("right")
     elif parameter.log:
         ax.set_xscale("log")
-    elif np.all(numbers[known] == np.round(numbers[known])):
+    elif np.all(numbers[active] == np.round(numbers[active])):
         integer_ticks(ax)
-    shown = Trials(
-        [], trials.values[known], trials.complete[known], trials.higher_is_better, trials.measure
+    active_trials = Trials(
+        [], trials.values[active], trials.complete[active], trials.higher_is_better, trials.metric
     )
-    _draw_dots(ax, places[known], shown)
+    _draw_dots(ax, positions[active], active_trials)
     best = trials.best()
-    if known[best]:
+    if active[best]:
         ax.scatter(
-            places[best],
+            positions[best],
             trials.values[best],
             s=90,
             marker="*",
@@ -260,14 +261,14 @@ def _slice(ax: Axes, trials: Trials, parameter: Parameter) -> Axes:
         )
     _limit_outliers(ax.set_ylim, trials.values, trials.values[[best]])
     ax.set_xlabel(parameter.name)
-    ax.set_ylabel(trials.measure)
+    ax.set_ylabel(trials.metric)
     style_axes(ax)
     return ax
 
 
 def _ranked(trials: Trials) -> list[tuple[str, float | None]]:
-    found = trials.importances()
-    return sorted(found, key=lambda one: -1.0 if one[1] is None else one[1], reverse=True)
+    importances = trials.importances()
+    return sorted(importances, key=lambda one: -1.0 if one[1] is None else one[1], reverse=True)
 
 
 def tuning_importance(
@@ -356,32 +357,32 @@ def tuning_parallel(
     ['depth', 'kind']
     """
     trials = trials_of(study, maximize, metric)
-    shown = (
+    selected = (
         trials.parameters if parameters is None else [trials.parameter(name) for name in parameters]
     )
-    if not shown:
+    if not selected:
         raise ValueError("there is nothing to draw: the trials have no parameters")
-    ax = axes(ax, (max(5.0, 1.6 + 1.25 * len(shown)), 4.2))
-    heights = np.array([_height(parameter) for parameter in shown]).T
+    ax = axes(ax, (max(5.0, 1.6 + 1.25 * len(selected)), 4.2))
+    heights = np.array([_height(parameter) for parameter in selected]).T
     # The best one last, on top of the others.
     order = np.argsort(-trials.losses(), kind="stable")
     ranks = np.empty(len(order))
     ranks[order] = np.arange(len(order)) / max(len(order) - 1, 1)
-    places = np.arange(len(shown))
+    positions = np.arange(len(selected))
     scale = colormaps[f"{COLOUR_MAP}_r"]
-    lines = [np.column_stack([places, heights[trial]]) for trial in order]
+    lines = [np.column_stack([positions, heights[trial]]) for trial in order]
     colours = [scale(ranks[trial]) for trial in order]
     alphas = [0.35 + 0.5 * ranks[trial] for trial in order]
     ax.add_collection(LineCollection(lines, colors=colours, alpha=alphas, linewidths=1.1, zorder=2))
     best = trials.best()
-    ax.plot(places, heights[best], color=COLOURS[6], linewidth=2.6, zorder=3, label="best")
-    for place, parameter in zip(places, shown, strict=True):
-        _draw_coordinate(ax, int(place), parameter, last=place == places[-1])
-    ax.set_xticks(places, [parameter.name for parameter in shown])
-    if max(len(parameter.name) for parameter in shown) > 11:
+    ax.plot(positions, heights[best], color=COLOURS[6], linewidth=2.6, zorder=3, label="best")
+    for position, parameter in zip(positions, selected, strict=True):
+        _draw_coordinate(ax, int(position), parameter, last=position == positions[-1])
+    ax.set_xticks(positions, [parameter.name for parameter in selected])
+    if max(len(parameter.name) for parameter in selected) > 11:
         ax.tick_params(axis="x", rotation=12)
     ax.set_yticks([])
-    ax.set_xlim(-0.35, len(shown) - 0.55)
+    ax.set_xlim(-0.35, len(selected) - 0.55)
     ax.set_ylim(-0.14 if (heights < 0).any() else -0.04, 1.06)
     ax.spines[:].set_visible(False)
     ax.tick_params(axis="x", length=0)
@@ -392,21 +393,21 @@ def tuning_parallel(
             trials.values[order[int(at * (len(order) - 1))]] for at in (0, 0.5, 1)
         )
         bar.ax.set_yticklabels([f"{worst:.4g}", f"{middle:.4g}", f"{good:.4g}"])
-        bar.set_label(f"{trials.measure}, by rank; the best is thick")
+        bar.set_label(f"{trials.metric}, by rank; the best is thick")
     return ax
 
 
-def _place(value: float, known: NDArray[np.float64], log: bool) -> float:
+def _relative_position(value: float, values: NDArray[np.float64], log: bool) -> float:
     """Return the position of a number between minimum and maximum, from 0 to 1."""
-    low, high = float(known.min()), float(known.max())
+    low, high = float(values.min()), float(values.max())
     if high <= low:
         return 0.5
     return math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
 
 
-def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
+def _round_values(values: NDArray[np.float64], log: bool) -> list[float]:
     """Return the ticks of a coordinate: all values if they are few, else round ones."""
-    distinct = np.unique(known)
+    distinct = np.unique(values)
     if len(distinct) <= 6:
         return [float(value) for value in distinct]
     low, high = float(distinct[0]), float(distinct[-1])
@@ -417,7 +418,7 @@ def _round_values(known: NDArray[np.float64], log: bool) -> list[float]:
     )
     inner = [float(value) for value in ticks.tick_values(low, high) if low < value < high]
     # Ends need room for their labels.
-    inner = [value for value in inner if 0.08 < _place(value, known, log) < 0.92]
+    inner = [value for value in inner if 0.08 < _relative_position(value, values, log) < 0.92]
     while len(inner) > 5:
         inner = inner[::2]
     return [low, *inner, high]
@@ -427,29 +428,29 @@ def _height(parameter: Parameter) -> NDArray[np.float64]:
     """Return the heights of the trials on a coordinate, from 0 to 1; below 0 if inactive."""
     numbers = parameter.numbers()
     numbers = np.log(numbers) if parameter.log else numbers
-    known = ~np.isnan(numbers)
-    if not known.any():
+    active = ~np.isnan(numbers)
+    if not active.any():
         return np.full(len(numbers), -0.1)
-    low, high = numbers[known].min(), numbers[known].max()
-    place = (numbers - low) / (high - low) if high > low else np.where(known, 0.5, np.nan)
-    return np.where(known, place, -0.1)
+    low, high = numbers[active].min(), numbers[active].max()
+    height = (numbers - low) / (high - low) if high > low else np.where(active, 0.5, np.nan)
+    return np.where(active, height, -0.1)
 
 
-def _draw_coordinate(ax: Axes, place: int, parameter: Parameter, *, last: bool) -> None:
-    ax.vlines(place, 0, 1, color=GREY, linewidth=1.0, zorder=1)
+def _draw_coordinate(ax: Axes, position: int, parameter: Parameter, *, last: bool) -> None:
+    ax.vlines(position, 0, 1, color=GREY, linewidth=1.0, zorder=1)
     numbers = parameter.numbers()
-    known = numbers[~np.isnan(numbers)]
+    active = numbers[~np.isnan(numbers)]
     marks: list[tuple[float, str]] = []
     if parameter.labels:
-        words = parameter.label_names()
+        labels = parameter.label_names()
         marks = [
-            (at / max(len(words) - 1, 1) if len(words) > 1 else 0.5, name)
-            for at, name in enumerate(words)
+            (at / max(len(labels) - 1, 1) if len(labels) > 1 else 0.5, name)
+            for at, name in enumerate(labels)
         ]
-    elif len(known):
+    elif len(active):
         marks = [
-            (_place(value, known, parameter.log), f"{value:.4g}")
-            for value in _round_values(known, parameter.log)
+            (_relative_position(value, active, parameter.log), f"{value:.4g}")
+            for value in _round_values(active, parameter.log)
         ]
     if np.isnan(numbers).any():
         marks.append((-0.1, "none"))
@@ -463,7 +464,7 @@ def _draw_coordinate(ax: Axes, place: int, parameter: Parameter, *, last: bool) 
         }
         ax.annotate(
             text,
-            (place, height),
+            (position, height),
             (4, 0),
             textcoords="offset points",
             fontsize=8,

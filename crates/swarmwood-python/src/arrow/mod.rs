@@ -1,5 +1,5 @@
 //! Tables of pandas, Polars, pyarrow and others through the Arrow C stream: numbers are read in
-//! index; strings, categories and booleans become category codes.
+//! place; strings, categories and booleans become category codes.
 //!
 //! **Unsafe code.** Reads of values whose types and positions follow from the schema and the lengths
 //! of an array.
@@ -71,7 +71,7 @@ pub struct ArrowColumn {
 
 /// The values of a column.
 pub enum ArrowValues {
-    /// ArrowNumbers, read in index.
+    /// Numbers, read in place.
     Numbers(ArrowNumbers),
     /// Category codes and the levels they stand for.
     Codes { codes: Vec<u32>, levels: Vec<Option<String>> },
@@ -85,10 +85,10 @@ pub fn import(capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Vec<
         let name = name.unwrap_or_else(|| schema.name().to_string());
         return Ok(vec![column(name, schema, chunks(&stream.batches, None))?]);
     }
-    let of = |(at, child): (usize, &ArrowSchema)| {
+    let import_child = |(at, child): (usize, &ArrowSchema)| {
         column(child.name().to_string(), child, chunks(&stream.batches, Some(at)))
     };
-    schema.children().enumerate().map(of).collect()
+    schema.children().enumerate().map(import_child).collect()
 }
 
 fn chunks(batches: &[Arc<OwnedStruct<ArrowArray>>], column: Option<usize>) -> Vec<ColumnChunk> {
@@ -126,7 +126,7 @@ fn column(name: String, schema: &ArrowSchema, chunks: Vec<ColumnChunk>) -> PyRes
         let code = |chunk: &ColumnChunk, index: usize| u32::from(chunk.array().bit(1, index));
         let codes = chunks.iter().flat_map(|chunk| codes_of(chunk, code)).collect();
         // The spelling of booleans in files.
-        let levels = ["false", "true"].map(|word| Some(word.to_string())).to_vec();
+        let levels = ["false", "true"].map(|text| Some(text.to_string())).to_vec();
         return Ok(ArrowColumn { name, values: ArrowValues::Codes { codes, levels } });
     }
     let mut levels = LevelIndex::default();
@@ -189,20 +189,20 @@ fn dictionary(
     let mut levels = LevelIndex::default();
     let mut codes = Vec::new();
     for chunk in chunks {
-        let mut known = Vec::new();
+        let mut dictionary_codes = Vec::new();
         let values = chunk.array().dictionary();
         for index in
             values.iter().flat_map(|values| values.offset()..values.offset() + values.len())
         {
             let value = values.and_then(|values| level_text(values, format, index));
-            known.push(match value {
+            dictionary_codes.push(match value {
                 Some(text) => text.map_or(MISSING, |text| levels.code(&text)),
                 None => return Err(unsupported(&name, format)),
             });
         }
         codes.extend(codes_of(chunk, |chunk, index| {
             let index = number_at(chunk.array(), indices, index);
-            known.get(index as usize).copied().unwrap_or(MISSING)
+            dictionary_codes.get(index as usize).copied().unwrap_or(MISSING)
         }));
     }
     let values = ArrowValues::Codes { codes, levels: levels.levels };

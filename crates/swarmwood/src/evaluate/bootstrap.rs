@@ -68,7 +68,8 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// Draws. The same rows give the same intervals with any number of threads; 0 is one a core.
+    /// Draws the resamples. The same rows give the same intervals with any number of threads; 0 is
+    /// one per core.
     pub fn new(held: &HeldOutRows, threads: usize) -> Result<Bootstrap> {
         let values = held.metrics(|_| 1.0);
         let rows = held.rows();

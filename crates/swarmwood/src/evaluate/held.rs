@@ -27,7 +27,7 @@ pub struct HeldOutRows {
 }
 
 impl HeldOutRows {
-    /// Predicts the rows. `threads` is 0 for one a core.
+    /// Predicts the rows. `threads` is 0 for one per core.
     pub fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<HeldOutRows> {
         let (task, classes) = task_of(model);
         let scorer = Scorer::new(model, None, threads)?;

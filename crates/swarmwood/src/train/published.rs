@@ -25,7 +25,7 @@ use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
 use super::pretrained::PretrainedSplits;
 use super::search_space::distinct_values;
-use super::swarm_run::{SwarmStart, fly};
+use super::swarm_run::{SwarmStart, run_swarm};
 use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
 use crate::error::Violation;
 use crate::message::Message;
@@ -104,7 +104,8 @@ fn train(
         seeds: &seeds,
         settings: swarm_config(job.params, rules),
     };
-    let (found, events) = fly(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
+    let (found, events) =
+        run_swarm(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (swarm, notes) = report(job, space, &found, &events);
 

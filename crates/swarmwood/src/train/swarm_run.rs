@@ -29,8 +29,8 @@ pub(super) struct SwarmStart<'a> {
     pub(super) settings: SwarmConfig,
 }
 
-/// Flies to the end, or until the listener has enough.
-pub(super) fn fly(
+/// Runs the swarm to the last iteration, or until it converges or the budget ends.
+pub(super) fn run_swarm(
     params: &Params,
     start: SwarmStart<'_>,
     checkpoints: Option<&CheckpointWriter<'_>>,
@@ -60,7 +60,7 @@ pub(super) fn fly(
     };
     let (started, before) = (Instant::now(), events.replay(observer));
     while let Some((step, search)) = run.step(checkpoints.is_some()).map_err(fault)? {
-        // A resumed run tells the iteration that it was stored after once more.
+        // A resumed run repeats the last stored iteration.
         if step <= events.steps() {
             continue;
         }
@@ -79,7 +79,7 @@ pub(super) fn fly(
     if !stopped && events.steps() < iterations {
         let done = events.steps();
         let message = format!(
-            "the swarm came to rest after {done} of {iterations} iterations: no particle can move"
+            "the swarm converged after {done} of {iterations} iterations: no particle can move"
         );
         warnings.push(message.into());
     }
