@@ -1,4 +1,4 @@
-# Everything a newcomer needs, on a machine with a Rust toolchain, Python 3 and the package registries.
+# Tasks for development and reproduction, on a machine with a Rust toolchain, Python 3 and the package registries.
 PYTHON ?= python3
 CARGO ?= cargo
 # The directory with the benchmark's data sets: make bench DATA=...
@@ -18,12 +18,12 @@ DEMO := $(TARGET)/demo
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The tools of Python are unpacked while Rust is compiled: both take minutes the first time.
+# The Python tools are installed while Rust is compiled: both take minutes the first time.
 test: ## Check everything: format, lints, tests, doctests, layers, Python
 	@echo "swarmwood: checking (the first time also compiles the dependencies, some minutes)"
 	@mkdir -p $(TARGET) && { $(MAKE) --no-print-directory bench/.venv/ready $(TOOLS)/ready >$(TARGET)/tools.log 2>&1 & \
 		tools=$$!; $(CARGO) xtask check; checked=$$?; \
-		wait $$tools || { cat $(TARGET)/tools.log; echo "FAILED  tools of Python"; exit 1; }; exit $$checked; }
+		wait $$tools || { cat $(TARGET)/tools.log; echo "FAILED  installation of the Python tools"; exit 1; }; exit $$checked; }
 	@$(MAKE) --no-print-directory python
 	@echo "swarmwood: all checks passed"
 
@@ -35,11 +35,11 @@ python: bench/.venv/ready package
 		|| { cat bench/.venv/pytest.log; echo "FAILED  Python tests"; exit 1; }
 	@echo "  ok  Python tests"
 
-# The Python package: its wheel in an environment of its own, made anew, which borrows the pinned tools.
+# The wheel of the Python package is installed in a new environment, which uses the pinned tools.
 TOOLS := $(abspath $(TARGET))/python-tools
 FRESH := $(abspath $(TARGET))/python
 WHEELS := $(abspath $(TARGET))/wheels
-# What .cargo/config.toml says, for maturin as well: else it has the extension module compiled anew each time.
+# As in .cargo/config.toml, for maturin, too: otherwise it compiles the extension module each time.
 export PYO3_CONFIG_FILE := $(abspath crates/swarmwood-python/interpreter.txt)
 
 package: $(TOOLS)/ready ## Build the Python package, install and check it
@@ -64,11 +64,11 @@ $(TOOLS)/ready: python/requirements.txt
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
 	@touch $@
 
-# Pages of `swarmwood report` in a browser. Too heavy for `make test`: it needs Chromium (a package of the system) and Node.
+# Report pages in a browser. Not part of `make test`, because it needs Chromium (a system package) and Node.
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PAGES := $(abspath $(TARGET))/pages
 
-page: ## Check the pages of reports in Chromium, if it is there
+page: ## Check report pages in Chromium, if it is installed
 	@if [ -z "$(BROWSER)" ] || ! command -v npm >/dev/null; then \
 		echo "skipped: make page needs Chromium (apt-get install chromium, or BROWSER=path) and Node with npm"; exit 0; fi; \
 	$(CARGO) build --quiet --package swarmwood-cli && mkdir -p $(PAGES) && \
@@ -76,7 +76,7 @@ page: ## Check the pages of reports in Chromium, if it is there
 	node crates/swarmwood-cli/tests/page.mjs $(TARGET)/debug/swarmwood "$(BROWSER)" $(PAGES) && \
 	echo "pages and screenshots are in $(PAGES)"
 
-# Three made-up wines for the demonstration.
+# Three artificial rows for the demonstration.
 define WINES
 fixed acidity,volatile acidity,citric acid,residual sugar,chlorides,free sulfur dioxide,total sulfur dioxide,density,pH,sulphates,alcohol,quality
 7.5,0.71,0.02,1.9,0.076,12,35,0.9977,3.5,0.55,9.4,5
@@ -85,24 +85,24 @@ fixed acidity,volatile acidity,citric acid,residual sugar,chlorides,free sulfur 
 endef
 export WINES
 
-demo: ## Train a model on packaged data, look into it, evaluate it and predict with it
+demo: ## Train, inspect, predict and evaluate with built-in data
 	@echo "Building the command line (some minutes the first time) ..."
 	@$(CARGO) build --quiet --package swarmwood-cli
 	@mkdir -p $(DEMO) && cp $(TARGET)/debug/swarmwood $(DEMO)/ && echo "$$WINES" >$(DEMO)/wines.csv
-	@cd $(DEMO) && PATH="$$PWD:$$PATH" && tell() { printf '\n%s\n$$ %s\n' "$$1" "$$2"; eval "$$2"; } && \
-	tell "1. Train on the red wine data that comes with the program; a fifth of its rows is held back to be predicted." \
+	@cd $(DEMO) && PATH="$$PWD:$$PATH" && step() { printf '\n%s\n$$ %s\n' "$$1" "$$2"; eval "$$2"; } && \
+	step "1. Train on the built-in red wine data; a fifth of the rows are validation rows." \
 		"swarmwood train --demo --valid-fraction 0.2 --out wine.json" && \
-	tell "2. Look inside: what matters, and the first tree." "swarmwood inspect wine.json --trees 1" && \
-	tell "3. Predict three made-up wines, one of them with a missing value." "swarmwood predict wine.json wines.csv --out -" && \
-	tell "4. Evaluate rows whose target is known (made up as well: the way counts, not the numbers)." "swarmwood evaluate wine.json wines.csv"
+	step "2. Inspect the model: feature importances and the first tree." "swarmwood inspect wine.json --trees 1" && \
+	step "3. Predict three artificial rows, one of them with a missing value." "swarmwood predict wine.json wines.csv --out -" && \
+	step "4. Evaluate rows with a known target (artificial as well)." "swarmwood evaluate wine.json wines.csv"
 	@echo
-	@echo "All of this lies in $(DEMO). Your own data: swarmwood train data.csv --target NAME --out model.json"
+	@echo "The files are in $(DEMO). With your own data: swarmwood train data.csv --target NAME --out model.json"
 
-bench: bench/.venv/ready ## Compare with the peers: make bench DATA=directory
+bench: bench/.venv/ready ## Compare with other libraries: make bench DATA=directory
 	@$(CARGO) build --quiet --release --package swarmwood-cli
 	@bench/.venv/bin/python bench/run.py $(if $(DATA),--data $(DATA)) --swarmwood $(TARGET)/release/swarmwood $(BENCH)
 
-# The binary that is measured, and what judges the proposals of other tuners.
+# The binary that is measured, and the program that evaluates the configurations of other tuners.
 evidence-tools: bench/.venv/ready
 	@$(CARGO) build --quiet --release --package swarmwood-cli
 	@$(CARGO) build --quiet --release --package swarmwood --example evaluate_configs
@@ -110,13 +110,13 @@ evidence-tools: bench/.venv/ready
 REPRODUCE_WITH = bench/.venv/bin/python bench/reproduce.py --binary $(TARGET)/release/swarmwood \
 	--judge $(TARGET)/release/examples/evaluate_configs
 
-reproduce: evidence-tools ## Make a paper's tables again: make reproduce EXPERIMENT=tree DATA=directory OUT=directory
+reproduce: evidence-tools ## Reproduce the tables of a paper: make reproduce EXPERIMENT=tree DATA=directory OUT=directory
 	@$(REPRODUCE_WITH) $(EXPERIMENT) $(if $(DATA),--data $(DATA)) --out $(OUT) $(REPRODUCE)
 
-reproduce-quick: evidence-tools ## Try all experiments in small, without any data directory
+reproduce-quick: evidence-tools ## Run all experiments on a small scale, without a data directory
 	@$(REPRODUCE_WITH) all --quick --out $(TARGET)/evidence-quick
 
-evidence: reproduce-quick ## For the night: the trial, then with DATA=directory everything in full
+evidence: reproduce-quick ## Run the small scale, then, with DATA=directory, all experiments in full
 	@$(if $(DATA),$(MAKE) --no-print-directory reproduce EXPERIMENT=all,echo "give DATA=directory to run everything in full")
 
 bench/.venv/ready: bench/requirements.txt
