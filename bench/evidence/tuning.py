@@ -29,6 +29,7 @@ import pandas as pd
 import child
 import datasets
 from equal.sets import SETS as DRAWN
+from evidence.peer_tuners import optuna_sampler, search_with_optuna, search_with_skopt
 from evidence.request import Job, Request, say
 
 SETS = {"mozilla4": "accuracy", "eeg_eye_state": "accuracy", "abalone": "r2", "wine_quality": "r2"}
@@ -191,9 +192,7 @@ def run_peer(job: Job, file: Path) -> dict:
     """An engine of others on our learner. It is asked one by one and sees every outcome before the
     next trial."""
     trials, search = budget_of(job.request)[0], job.size[0]
-    propose = {"skopt-gbrt": search_with_skopt}.get(
-        job.contender, partial(search_with_optuna, job.contender)
-    )
+    propose = {"skopt-gbrt": skopt_search}.get(job.contender, partial(optuna_search, job.contender))
     chosen, scores, started = [], [], time.perf_counter()
     with judge_of(job, file) as ask:
 
@@ -207,13 +206,7 @@ def run_peer(job: Job, file: Path) -> dict:
         seconds = time.perf_counter() - started
         best = int(np.argmax(scores))
         untouched = ask({"untouched": chosen[best]})["score"]
-    rises = [
-        place
-        for place in range(len(scores))
-        if scores[place] > max(scores[:place], default=-math.inf)
-    ]
-    curve = [(place + 1, scores[place]) for place in rises]
-    found = {"tuned": scores[best], "untouched": untouched, "curve": curve}
+    found = {"tuned": scores[best], "untouched": untouched, "curve": curve_of(scores)}
     package = {"skopt-gbrt": "scikit-optimize"}.get(job.contender, "optuna")
     return found | {
         "parameters": chosen[best],
@@ -221,6 +214,12 @@ def run_peer(job: Job, file: Path) -> dict:
         "seconds": seconds,
         "build": version(package),
     }
+
+
+def curve_of(scores: list[float]) -> list[tuple[int, float]]:
+    """The trials that were better than all before, counted from 1, with their scores."""
+    best = np.maximum.accumulate([-math.inf, *scores])
+    return [(place + 1, score) for place, score in enumerate(scores) if score > best[place]]
 
 
 def suggest(trial, search: str) -> dict:
@@ -240,44 +239,18 @@ def suggest(trial, search: str) -> dict:
     return chosen
 
 
-def search_with_optuna(
+def optuna_search(
     engine: str, search: str, seed: int, trials: int, loss: Callable[[dict], float]
 ) -> None:
     """Optuna's TPE or CMA-ES with their defaults."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    if engine == "optuna-cmaes":
-        sampler = optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
-    else:
-        sampler = optuna.samplers.TPESampler(seed=seed)
-    study = optuna.create_study(direction="minimize", sampler=sampler)
-    study.optimize(lambda trial: loss(suggest(trial, search)), n_trials=trials)
+    sampler = optuna_sampler("cmaes" if engine == "optuna-cmaes" else "tpe", seed)
+    search_with_optuna(sampler, lambda trial: suggest(trial, search), trials, loss)
 
 
-def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
-    """scikit-optimize with boosted trees as the model of the losses, ten initial points; it has no
-    conditions."""
-    from sklearn.ensemble import GradientBoostingRegressor
-    from skopt import Optimizer
-    from skopt.learning import GradientBoostingQuantileRegressor
+def skopt_search(search: str, seed: int, trials: int, loss: Callable[[dict], float]) -> None:
+    """scikit-optimize's GBRT with ten initial points; it has no conditions."""
     from skopt.space import Categorical, Integer
 
-    class Quantiles(GradientBoostingQuantileRegressor):
-        """What "GBRT" stands for, mended for libraries that are newer than it: scikit-learn must be
-        told that it is a regressor, and its own way to the 16th, 50th and 84th percentile calls
-        what numpy no longer has."""
-
-        def __sklearn_tags__(self):
-            tags = super().__sklearn_tags__()
-            tags.estimator_type = "regressor"
-            return tags
-
-        def predict(self, x, return_std=False, return_quantiles=False):
-            low, middle, high = (one.predict(x) for one in self.regressors_)
-            return (middle, (high - low) / 2) if return_std else middle
-
-    model = Quantiles(base_estimator=GradientBoostingRegressor(n_estimators=30, loss="quantile"))
     steps = {"learning_rate": (1, 15), "depth": (1, 20), "min_child_weight": (1, 20)}
     steps |= {"subsample": (6, 20), "colsample_bytree": (6, 20)}
     places = [Integer(*ends, name=name) for name, ends in steps.items()]
@@ -286,10 +259,7 @@ def search_with_skopt(search: str, seed: int, trials: int, loss: Callable[[dict]
             Categorical(["gbtree", "gblinear", "dart"]),
             Categorical(["squared", "squared-log"]),
         ]
-    optimizer = Optimizer(places, base_estimator=model, n_initial_points=10, random_state=seed)
-    for _ in range(trials):
-        point = optimizer.ask()
-        optimizer.tell(point, loss(configuration(point, search)))
+    search_with_skopt(places, 10, seed, trials, lambda point: loss(configuration(point, search)))
 
 
 def configuration(point: list, search: str) -> dict:

@@ -7,6 +7,7 @@ from collections import Counter
 import numpy as np
 
 from evidence.figures import Panel, draw, steps
+from evidence.makino_kita import ALGORITHMS, SECONDS, SELECTED
 from evidence.page import Page
 from evidence.request import Request
 from evidence.tuning import ENGINES, PEERS, asked_for, budget_of, task_of
@@ -31,43 +32,11 @@ PAPERS = {
 DEFAULT, FRESH = "tpe", 7
 MARKS = (20, 50, 100)
 DRAWN = (*PAPERS, DEFAULT, "schemata", "forest")  # as many as can be told apart in a figure
-# Tables 6 and 8: mean seconds in the order of PAPERS.
-SECONDS = {
-    ("mozilla4", "a"): (137.2, 150.0, 137.0, 95.9, 80.7),
-    ("mozilla4", "b"): (440.3, 408.7, 422.1, 184.0, 179.0),
-    ("eeg_eye_state", "a"): (199.4, 203.6, 205.7, 138.0, 121.2),
-    ("eeg_eye_state", "b"): (434.7, 451.6, 526.8, 269.3, 249.4),
-    ("abalone", "a"): (33.5, 71.5, 34.3, 48.7, 49.9),
-    ("abalone", "b"): (41.0, 77.8, 58.0, 45.3, 41.9),
-    ("wine_quality", "a"): (167.3, 173.7, 146.0, 77.3, 74.7),
-    ("wine_quality", "b"): (228.3, 131.7, 250.5, 67.0, 65.5),
-}
-# Table 7, regression: learning rate, depth, child weight, rows, columns. Table 5 is not in our copy
-# of the paper.
-CHOSEN = {
-    ("abalone", "a", "sse"): (0.088, 4.8, 9.7, 0.560, 0.885),
-    ("abalone", "a", "skopt-gbrt"): (0.128, 7.2, 9.0, 0.435, 0.920),
-    ("abalone", "a", "optuna"): (0.064, 5.5, 13.7, 0.475, 0.890),
-    ("abalone", "a", "optuna-cmaes"): (0.050, 10.2, 11.8, 0.520, 0.850),
-    ("abalone", "a", "random"): (0.086, 6.2, 15.2, 0.560, 0.825),
-    ("abalone", "b", "sse"): (0.110, 4.6, 8.6, 0.635, 0.855),
-    ("abalone", "b", "skopt-gbrt"): (0.068, 8.1, 19.4, 0.325, 0.870),
-    ("abalone", "b", "optuna"): (0.068, 5.9, 11.6, 0.515, 0.725),
-    ("abalone", "b", "optuna-cmaes"): (0.054, 9.7, 10.9, 0.545, 0.810),
-    ("abalone", "b", "random"): (0.086, 5.3, 9.8, 0.570, 0.745),
-    ("wine_quality", "a", "sse"): (0.074, 16.5, 2.4, 0.905, 0.585),
-    ("wine_quality", "a", "skopt-gbrt"): (0.070, 18.7, 1.6, 0.955, 0.540),
-    ("wine_quality", "a", "optuna"): (0.068, 18.0, 1.7, 0.910, 0.585),
-    ("wine_quality", "a", "optuna-cmaes"): (0.136, 12.0, 9.6, 0.920, 0.640),
-    ("wine_quality", "a", "random"): (0.086, 18.2, 3.4, 0.890, 0.740),
-    ("wine_quality", "b", "sse"): (0.088, 17.4, 2.8, 0.910, 0.590),
-    ("wine_quality", "b", "skopt-gbrt"): (0.074, 18.1, 2.0, 0.920, 0.585),
-    ("wine_quality", "b", "optuna"): (0.074, 16.0, 1.9, 0.840, 0.675),
-    ("wine_quality", "b", "optuna-cmaes"): (0.132, 10.6, 9.3, 0.875, 0.730),
-    ("wine_quality", "b", "random"): (0.100, 15.8, 4.6, 0.820, 0.635),
-}
 PARAMETERS = ("learning_rate", "depth", "min_child_weight", "subsample", "colsample_bytree")
-TITLE = "Tuning: Makino and Kita 2024, figures 3 and 4, tables 5 to 8"
+TITLE = (
+    "Tuning our learner, with our own protocol: Makino and Kita 2024, figures 3 and 4, "
+    "tables 5 to 8"
+)
 TITLES = {"tuned": "Validation score", "untouched": "Hold-out score"}
 SEEDS = (
     "seed k draws the rows that no trial sees, the validation rows and the engine's own randomness"
@@ -229,9 +198,9 @@ def chosen_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
             for place, name in enumerate(PARAMETERS):
                 known = [float(chosen[name]) for chosen in found if chosen.get(name) is not None]
                 mean, spread = mean_and_deviation(known)
-                paper = CHOSEN.get((*task, engine))
+                paper = SELECTED.get((*task, PAPERS.get(engine)))
                 told = f"{number(mean, 3)} ± {number(spread, 2)}" if known else "-"
-                row.append(told + (f" ({paper[place]:g})" if paper else ""))
+                row.append(told + (f" ({paper.numbers[place][0]:g})" if paper else ""))
             for name in ("booster", "objective"):
                 counts = Counter(
                     str(chosen[name]) for chosen in found if chosen.get(name) is not None
@@ -260,8 +229,8 @@ def seconds_table(cells: Cells, tasks: list[Task], engines: list[str]) -> str:
         for engine in engines:
             told = number(means[engine] / base, 3) if engine in means else "-"
             if engine in PAPERS and task in SECONDS:
-                paper = SECONDS[task]
-                told += f" ({paper[list(PAPERS).index(engine)] / paper[-1]:.2f})"
+                paper = dict(zip(ALGORITHMS, SECONDS[task], strict=True))
+                told += f" ({paper[PAPERS[engine]] / paper['Random']:.2f})"
             row.append(told)
         rows.append(row)
     return render(["task", *(NAMES.get(engine, engine) for engine in engines)], rows)
