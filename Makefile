@@ -102,10 +102,15 @@ bench: bench/.venv/ready ## Compare with other libraries: make bench DATA=direct
 	@$(CARGO) build --quiet --release --package swarmwood-cli
 	@bench/.venv/bin/python bench/run.py $(if $(DATA),--data $(DATA)) --swarmwood $(TARGET)/release/swarmwood $(BENCH)
 
-# The binary that is measured, and the program that evaluates the configurations of other tuners.
-evidence-tools: bench/.venv/ready
+# The binary that is measured, the program that evaluates the configurations of other tuners, and the Python package, whose
+# engines tune XGBoost.
+evidence-tools: bench/.venv/ready $(TOOLS)/ready
 	@$(CARGO) build --quiet --release --package swarmwood-cli
 	@$(CARGO) build --quiet --release --package swarmwood --example evaluate_configs
+	@rm -rf $(WHEELS)-release && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --release \
+		--features as-in-workspace --interpreter $(TOOLS)/bin/python --out $(WHEELS)-release >$(TOOLS)/maturin.log 2>&1 \
+		|| { cat $(TOOLS)/maturin.log; echo "FAILED  wheel of the Python package"; exit 1; }
+	@bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)-release/*.whl
 
 REPRODUCE_WITH = bench/.venv/bin/python bench/reproduce.py --binary $(TARGET)/release/swarmwood \
 	--judge $(TARGET)/release/examples/evaluate_configs

@@ -3,17 +3,19 @@ on the same rows.
 
 bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
 
-EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning` (Makino and Kita 2024),
-`small-models`, or `all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are
-kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was stopped goes on
-where it was, and `--tables` writes the page without measuring. `--known` takes the cells of a page
-that is there already from its raw.csv. `--quick` is a trial of the harness on generated and
-packaged data. Data that is not there is skipped; it is said where to get it.
+EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita
+2024), `tuning` (the same with our learner and protocol), `small-models`, or `all`. `--out` gets
+summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the
+file given with `--cells`: a run that was stopped, by `--seconds` for example, goes on where it was,
+and `--tables` writes the page without measuring. `--known` takes the cells of a page that is there
+already from its raw.csv. `--quick` is a trial of the harness on generated and packaged data. Data
+that is not there is skipped; it is said where to get it.
 """
 
 import argparse
 import hashlib
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -29,6 +31,8 @@ from evidence import (
     tree_tables,
     tuning,
     tuning_tables,
+    xgboost_tables,
+    xgboost_tuning,
 )
 from evidence.measuring import known_cells, measure
 from evidence.request import Request, say
@@ -39,13 +43,21 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "boosting": (boosting, boosting_tables),
     "tree": (tree, tree_tables),
     "tuning": (tuning, tuning_tables),
+    "tuning-xgboost": (xgboost_tuning, xgboost_tables),
     "small-models": (small_models, small_models),
 }
-KNOWN_SETS = {"boosting": SETS, "tree": tree.SETS, "tuning": tuning.METRICS, "small-models": SETS}
+KNOWN_SETS = {
+    "boosting": SETS,
+    "tree": tree.SETS,
+    "tuning": tuning.METRICS,
+    "tuning-xgboost": tuning.METRICS,
+    "small-models": SETS,
+}
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
     "tree": (tree.SIZE,),
     "tuning": tuning.RANGES,
+    "tuning-xgboost": tuning.RANGES,
     "small-models": SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
@@ -109,6 +121,12 @@ def arguments(given: list[str]) -> argparse.Namespace:
         "--workers", type=int, default=1, help="cells at a time (default: 1; more: no times)"
     )
     parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="begin no cell after so many seconds; the same command goes on from there",
+    )
+    parser.add_argument(
         "--busy",
         action="store_true",
         help="other work runs on this machine: take and tell no times",
@@ -157,12 +175,16 @@ def check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         parser.error(
             "--data: name the directory that holds the data sets, or try --quick, which needs none"
         )
-    if not options.tables and not options.binary.is_file():
+    needs_binary = not options.tables and options.experiment != "tuning-xgboost"
+    if needs_binary and not options.binary.is_file():
         parser.error(
             f"--binary {options.binary}: no such file; build it with `cargo build --release`"
         )
     if options.repeats is not None and options.repeats < 1:
         parser.error("--repeats must be at least 1")
+    if options.seconds is not None and not options.seconds > 0:
+        parser.error("--seconds must be more than 0")
+    options.until = time.time() + options.seconds if options.seconds else None
 
 
 def known_contenders(experiment: str) -> tuple[str, ...]:
@@ -171,6 +193,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "boosting": boosting.METHODS,
         "tree": tree.CONTENDERS,
         "tuning": (*tuning.PEERS, *tuning.ENGINES),
+        "tuning-xgboost": tuple(xgboost_tuning.TUNERS),
         "small-models": tuple(small_models.CONTENDERS),
     }.get(experiment, ())
 
@@ -199,6 +222,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         busy=options.busy or options.workers > 1,
         tables=options.tables,
         workers=options.workers,
+        until=options.until,
         rows=None
         if experiment == "tuning"
         else options.rows or (QUICK_ROWS if is_limited else None),
@@ -213,7 +237,11 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
 def reproduce(request: Request, given: list[str], notes: list[str]) -> int:
     """One experiment from its cells to its page; how many cells failed."""
     cells, tables = EXPERIMENTS[request.experiment]
-    failures = [] if request.tables else measure(request, cells.plan(request))
+    failures = []
+    # The cells of a later plan may depend on the results of an earlier one.
+    for plan in () if request.tables else getattr(cells, "PLANS", None) or (cells.plan,):
+        if not request.is_over:
+            failures += measure(request, plan(request))
     lines = [line for line in known_cells(request).values() if line.get("limit") == request.rows]
     lines = [
         line

@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 import child
 from equal import cache
 from evidence import raw
-from evidence.request import Job, Request, say
+from evidence.request import Job, Request, Stopped, say
 
 
 def measure(request: Request, planned: Iterable[Job]) -> list[str]:
@@ -24,8 +24,11 @@ def measure(request: Request, planned: Iterable[Job]) -> list[str]:
     known = known_cells(request)
     jobs = [job for job in planned if not job.is_known(known)]
     say(f"{request.experiment}: {len(jobs)} cells to measure, {len(known)} known")
-    failures = []
+    failures, left = [], 0
     for done, (job, result) in enumerate(results(jobs, request.workers), 1):
+        if isinstance(result, Stopped):
+            left += 1
+            continue
         if isinstance(result, Exception):
             failures.append(" ".join(f"{job.label}: {result}".split()))
             say(f"  FAILED {failures[-1]}")
@@ -41,6 +44,8 @@ def measure(request: Request, planned: Iterable[Job]) -> list[str]:
             for name, value in figures.items()
         ]
         say(f"  {done}/{len(jobs)} {job.label} {' '.join(told)}")
+    if left:
+        say(f"the time is over: {left} cells are left, the same command goes on from here")
     return failures
 
 
@@ -83,7 +88,11 @@ def end_with_parent() -> None:
 
 def attempt(job: Job) -> dict | Exception:
     """One contender that fails must not end the run, whichever library's kind of error it is."""
+    if job.request.is_over:
+        return Stopped()
     try:
         return job.line()
+    except Stopped as stopped:
+        return stopped
     except Exception as error:
         return RuntimeError(f"{type(error).__name__}: {error}")

@@ -1,6 +1,7 @@
 """What `reproduce.py` was asked for, one cell of it, and where the data sets come from."""
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,10 +33,14 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+class Stopped(Exception):
+    """The time of a run is over: a cell was not measured, and nothing went wrong."""
+
+
 @dataclass(frozen=True)
 class Request:
     """The command line, checked. `rows` limits the sets of a trial, `sample` those of tuning;
-    `busy` means no times."""
+    `busy` means no times. No cell is begun after `until`, in seconds since the epoch."""
 
     experiment: str
     out: Path
@@ -51,6 +56,7 @@ class Request:
     busy: bool = False
     tables: bool = False
     workers: int = 1
+    until: float | None = None
     rows: int | None = None
     sample: int = 1000
     sets: tuple[str, ...] = ()
@@ -61,6 +67,11 @@ class Request:
     def wants(self, what: str, name: str) -> bool:
         """Whether a set, a size or a contender is asked for; where nothing is said, all are."""
         return not getattr(self, what) or name in getattr(self, what)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time of the run is over."""
+        return self.until is not None and time.time() >= self.until
 
     def has(self, name: str, file: str) -> bool:
         """Whether the file of a set is there; if not, it is said where to get it."""
