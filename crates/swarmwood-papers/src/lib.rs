@@ -6,6 +6,7 @@ pub mod class_fitness;
 mod engine_loop;
 pub mod full_tree;
 pub mod particle;
+pub mod policy_gradient;
 pub mod rule_table;
 pub mod swarm_boosting;
 #[cfg(test)]

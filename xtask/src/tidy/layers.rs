@@ -94,7 +94,7 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["test_context"],
             &["class_fitness", "engine_loop", "rule_table"],
-            &["full_tree", "particle", "threshold_grid"],
+            &["full_tree", "particle", "policy_gradient", "threshold_grid"],
             &["swarm_boosting"],
         ],
     },
