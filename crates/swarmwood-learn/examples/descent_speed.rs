@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
-use swarmwood_learn::cart::{CartGrower, TreeLimits};
+use swarmwood_learn::cart::{CartGrower, RuleSelection, TreeLimits};
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::leaf_loss::LeafLoss;
@@ -81,7 +81,8 @@ fn time(table: &RankTable, loss: LeafLoss, codes: usize, pool: &Pool) {
     let by = if loss == LeafLoss::Squared { LeafLoss::Squared } else { LeafLoss::Gini };
     let budget = Budget::unlimited();
     let context = Context { pool, budget: &budget };
-    let grower = CartGrower { table, loss: &by, limits, features: &features, context };
+    let selection = RuleSelection::LeastLoss;
+    let grower = CartGrower { table, loss: &by, selection, limits, features: &features, context };
     let config = TreeSearchConfig { loss, limits, population: 1, descents: 0, seed: 0 };
     let start = tree_search::greedy_only(table, &config, context).best;
     let mut spent = [Vec::new(), Vec::new()];

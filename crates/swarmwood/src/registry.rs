@@ -85,7 +85,7 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<LeafLoss> {
         Criterion::Accuracy => LeafLoss::Error,
         Criterion::Mix => LeafLoss::Mix { share: 0.5 },
         Criterion::Auto | Criterion::Gini => LeafLoss::Gini,
-        Criterion::Entropy => LeafLoss::Entropy,
+        Criterion::Entropy | Criterion::GainRatio => LeafLoss::Entropy,
         Criterion::Squared => LeafLoss::Squared,
         Criterion::Absolute => LeafLoss::Absolute,
     };

@@ -115,6 +115,12 @@ fn impossible_requests_are_refused() {
     dir.file("b.csv", binary(60, 1)).file("r.csv", regression(60, 1));
     let b = "train b.csv --target sold --out m.json --method";
     dir.fails(&format!("{b} cart --criterion accuracy"), 2, &["criterion", "gini"]);
+    dir.fails(&format!("{b} swarm-tree --criterion gain-ratio"), 2, &["criterion", "cart"]);
+    dir.fails(
+        "train r.csv --target price --out m.json --method cart --criterion gain-ratio",
+        2,
+        &["criterion", "classes"],
+    );
     dir.fails(
         &format!("{b} swarm-tree --criterion squared"),
         2,

@@ -1,5 +1,6 @@
 //! Greedy growth: the node whose best split lowers the loss most is split first.
 
+use super::gain_ratio::{self, RuleSelection};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
 use crate::rank_table::{RankTable, RankTarget};
@@ -36,6 +37,8 @@ pub struct CartGrower<'a> {
     pub table: &'a RankTable,
     /// The loss that splits minimise.
     pub loss: &'a LeafLoss,
+    /// How the rule of a node is chosen among the best rules of its features.
+    pub selection: RuleSelection,
     /// The maximum size of a tree.
     pub limits: TreeLimits,
     /// The features that may be used.
@@ -151,7 +154,13 @@ impl CartGrower<'_> {
 
         let node = NodeRows::above_new_leaves(self.table, rows);
         let criterion = SplitCriterion { loss: self.loss, min_leaf: self.limits.min_leaf };
-        let candidate = node.best_rule(criterion, self.features, self.context);
+        let candidate = match self.selection {
+            RuleSelection::LeastLoss => node.best_rule(criterion, self.features, self.context),
+            RuleSelection::GainRatio => {
+                let candidates = node.rules_of_features(criterion, self.features, self.context);
+                gain_ratio::choose(self.table, &node.rows, loss, candidates)
+            }
+        };
         FrontierNode { key, rows: node.rows, depth, loss, candidate }
     }
 }

@@ -1,10 +1,11 @@
 //! Classification and regression trees (Breiman, Friedman, Olshen, Stone 1984): greedy growth to
-//! purity, minimal cost-complexity pruning, and the choice of a pruned tree by cross-validation.
+//! purity (by impurity, or by the gain ratio of C4.5), minimal cost-complexity pruning, and the choice of a pruned tree by cross-validation.
 //!
 //! It is the starting point and the baseline of the search over whole trees.
 
 mod cross_validate;
 mod folds;
+mod gain_ratio;
 mod grow;
 mod prune;
 #[cfg(test)]
@@ -15,5 +16,6 @@ pub use cross_validate::{
     weighted_mean,
 };
 pub use folds::{TreeFold, stratified_folds};
+pub use gain_ratio::RuleSelection;
 pub use grow::{CartGrower, TreeLimits};
 pub use prune::{PruningPath, PruningStep};

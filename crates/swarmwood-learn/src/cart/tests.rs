@@ -25,7 +25,9 @@ fn table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: Option<usize>) -> Ra
 fn grown(table: &RankTable, loss: &LeafLoss, limits: TreeLimits) -> RankTree {
     let run = TestContext::new(1);
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
-    CartGrower { table, loss, limits, features: &features, context: run.context() }.grow()
+    let selection = RuleSelection::LeastLoss;
+    CartGrower { table, loss, selection, limits, features: &features, context: run.context() }
+        .grow()
 }
 
 const FREE: TreeLimits = TreeLimits { leaves: 0, depth: 0, min_leaf: 1 };
@@ -209,6 +211,7 @@ fn cross_validation_finds_the_size_of_a_planted_tree() {
     let grower = CartGrower {
         table: &table,
         loss: &LeafLoss::Squared,
+        selection: RuleSelection::LeastLoss,
         limits: FREE,
         features: &features,
         context: run.context(),
@@ -238,6 +241,7 @@ fn an_interruption_leaves_the_splits_that_gain_most() {
         let grower = CartGrower {
             table: &table,
             loss: &LeafLoss::Squared,
+            selection: RuleSelection::LeastLoss,
             limits: FREE,
             features: &features,
             context: run.context(),
@@ -269,6 +273,7 @@ fn a_resumed_fit_equals_an_uninterrupted_one() {
             let grower = CartGrower {
                 table: &table,
                 loss: &loss,
+                selection: RuleSelection::LeastLoss,
                 limits: FREE,
                 features: &[0, 1, 2],
                 context: limits.context(),

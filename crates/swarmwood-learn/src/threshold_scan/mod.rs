@@ -84,21 +84,32 @@ impl<'a> NodeRows<'a> {
         features: &[u32],
         context: Context<'_>,
     ) -> Option<RuleCandidate> {
-        let scan = NodeScan::new(self, criterion);
-        let search = |at: usize| scan.best_of_feature(features[at]);
-
-        let candidates = if self.rows.len() * features.len() < PARALLEL_WORK {
-            // Done in about a millisecond, so that the budget need not be asked.
-            (0..features.len()).map(search).collect()
-        } else {
-            let interrupted = || context.budget.is_interrupted();
-            context.pool.map(features.len(), |at| if interrupted() { None } else { search(at) })
-        };
-
         let better = |best: RuleCandidate, other: RuleCandidate| {
             if other.loss < best.loss { other } else { best }
         };
-        candidates.into_iter().flatten().reduce(better)
+        self.rules_of_features(criterion, features, context).into_iter().reduce(better)
+    }
+
+    /// The best rule of each feature that has an allowed one, in the order of the features. When
+    /// the budget is interrupted, those of the features scanned so far.
+    pub fn rules_of_features(
+        &self,
+        criterion: SplitCriterion<'_>,
+        features: &[u32],
+        context: Context<'_>,
+    ) -> Vec<RuleCandidate> {
+        let scan = NodeScan::new(self, criterion);
+        let search = |at: usize| scan.best_of_feature(features[at]);
+
+        let candidates: Vec<Option<RuleCandidate>> =
+            if self.rows.len() * features.len() < PARALLEL_WORK {
+                // Done in about a millisecond, so that the budget need not be asked.
+                (0..features.len()).map(search).collect()
+            } else {
+                let interrupted = || context.budget.is_interrupted();
+                context.pool.map(features.len(), |at| if interrupted() { None } else { search(at) })
+            };
+        candidates.into_iter().flatten().collect()
     }
 }
 

@@ -28,7 +28,7 @@ use std::sync::Mutex;
 use swarmwood_search::rng::Stream;
 use swarmwood_search::{Datum, Error};
 
-use crate::cart::{CartGrower, TreeLimits};
+use crate::cart::{CartGrower, RuleSelection, TreeLimits};
 use crate::context::Context;
 use crate::event::Event;
 use crate::leaf_loss::LeafLoss;
@@ -146,7 +146,14 @@ impl SearchContext<'_> {
 
     fn grower<'b>(&'b self, features: &'b [u32], loss: &'b LeafLoss) -> CartGrower<'b> {
         let limits = self.config.limits;
-        CartGrower { table: self.table, loss, limits, features, context: self.context }
+        CartGrower {
+            table: self.table,
+            loss,
+            selection: RuleSelection::LeastLoss,
+            limits,
+            features,
+            context: self.context,
+        }
     }
 
     /// The loss that greedy growth minimises: misclassifications alone see no gain in most good

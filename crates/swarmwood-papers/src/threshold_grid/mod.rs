@@ -33,7 +33,8 @@ use swarmwood_search::{Apso, Param, Point, PointValue, Space, apso};
 use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
 use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
 use swarmwood_learn::cart::{
-    CartGrower, PruningChoice, PruningPath, TreeLimits, choose_alpha, stratified_folds,
+    CartGrower, PruningChoice, PruningPath, RuleSelection, TreeLimits, choose_alpha,
+    stratified_folds,
 };
 use swarmwood_learn::context::Context;
 use swarmwood_learn::leaf_loss::LeafLoss;
@@ -281,6 +282,7 @@ impl GridTreeSearch<'_> {
         let grower = CartGrower {
             table: self.table,
             loss: &LeafLoss::Gini,
+            selection: RuleSelection::LeastLoss,
             limits,
             features,
             context: self.context,

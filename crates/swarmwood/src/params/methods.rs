@@ -198,6 +198,15 @@ const SWARM_TREE: LearnerSpec = LearnerSpec {
     ],
     defaults: |base| Params { depth: 0, ..base },
     resolve: resolve_tree_search,
+    check: |params, violations| {
+        check_single_tree(params, violations);
+
+        if params.criterion == Criterion::GainRatio {
+            let message = "is gain-ratio, which compares the splits of one node and not whole \
+                           trees; use entropy, or method cart";
+            violations.push(super::violation("criterion", message));
+        }
+    },
     ..SINGLE_TREE
 };
 

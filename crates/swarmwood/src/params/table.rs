@@ -83,6 +83,9 @@ choices! {
         Gini = "gini",
         /// entropy, which is the log loss
         Entropy = "entropy",
+        /// decrease of the entropy divided by the entropy of the split itself, as C4.5; only for
+        /// cart
+        GainRatio = "gain-ratio",
         /// squared error around the mean of the leaf
         Squared = "squared",
         /// absolute error around the median of the leaf

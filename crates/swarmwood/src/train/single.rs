@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use swarmwood_learn::cart::{
-    self, CartGrower, PruningChoice, PruningConfig, PruningScore, TreeLimits,
+    self, CartGrower, PruningChoice, PruningConfig, PruningScore, RuleSelection, TreeLimits,
 };
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
@@ -23,7 +23,7 @@ use super::event_log::EventLog;
 use super::pretrained::PretrainedSplits;
 use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
 use crate::message::Message;
-use crate::params::{Method, Params, Prune};
+use crate::params::{Criterion, Method, Params, Prune};
 use crate::{Error, Result, registry};
 
 /// The version of the payload of these methods' checkpoints.
@@ -273,9 +273,17 @@ fn grow(
     let TreeProblem { job, table, loss, context, .. } = problem;
     let features: Vec<u32> = (0..table.columns().len() as u32).collect();
     // Costs determine the predictions of leaves; impurity finds splits that prepare further ones.
-    let by = if matches!(loss, LeafLoss::Costs(_)) { &LeafLoss::Gini } else { loss };
+    let by = match (loss, job.params.criterion) {
+        (LeafLoss::Costs(_), Criterion::GainRatio) => &LeafLoss::Entropy,
+        (LeafLoss::Costs(_), _) => &LeafLoss::Gini,
+        _ => loss,
+    };
     let limits = limits(job.params);
-    let grower = CartGrower { table, loss: by, limits, features: &features, context };
+    let selection = match job.params.criterion {
+        Criterion::GainRatio => RuleSelection::GainRatio,
+        _ => RuleSelection::LeastLoss,
+    };
+    let grower = CartGrower { table, loss: by, selection, limits, features: &features, context };
     let measure = error_measure(loss);
     let (folds, seed) = (job.params.folds, job.params.seed);
     let pruning =
@@ -412,6 +420,7 @@ fn report(problem: TreeProblem<'_>, tree: &RankTree, searched: bool) -> TreeRepo
         criterion: match loss {
             LeafLoss::Costs(_) => "cost",
             LeafLoss::Error => "error",
+            LeafLoss::Entropy => "entropy",
             _ => job.params.criterion.name(),
         },
         loss: total / table.total_weight(),
