@@ -23,7 +23,7 @@ fn all_violations_are_reported_together_before_reading() {
             "error: trees: is 0, must be a whole number from 1 to 1000000",
             "error: learning_rate: is -0.5, must be a number above 0, at most 1",
             "error: depth: is 40",
-            "error: max_bin: is 256, must be a whole number from 2 to 255",
+            "error: max_bin: is 256, must be a whole number from 0 to 255",
             "error: growth: is 'sideways', must be one of auto, depth, leaf, oblivious",
             "error: subsample: is 0",
             "error: quantile: is 1",
@@ -46,6 +46,11 @@ fn parameters_that_contradict_each_other() {
         &["depth: is 17", "at most 16"],
     );
     dir.fails(&format!("{train} --depth 0"), 2, &["depth: is 0"]);
+    dir.fails(&format!("{train} --max-bin 1"), 2, &["max_bin: is 1", "any two values"]);
+    for method in ["swarm", "sgbdt", "psgbdt", "split-tree"] {
+        let line = format!("train t.csv --target price --method {method} --max-bin 0 --out m.json");
+        dir.fails(&line, 2, &["max_bin: is 0", "greedy"]);
+    }
     dir.fails(&format!("{train} --growth leaf --max-leaves 1"), 2, &["max_leaves: is 1"]);
     dir.fails(
         &format!("{train} --early-stopping-rounds 5"),

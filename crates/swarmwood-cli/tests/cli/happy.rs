@@ -52,6 +52,30 @@ fn regression_from_file_to_metrics() {
 }
 
 #[test]
+fn exact_splits_find_a_step_between_any_two_values() {
+    let dir = Scratch::new();
+    let row = |at: usize| format!("{},{}\n", 3 * at, u8::from(at > 1234));
+    let rows: String = (0..2000).map(row).collect();
+    dir.file("t.csv", format!("x,y\n{rows}"));
+    let rmse = |bins: usize| {
+        let line = format!(
+            "train t.csv --target y --task regression --method greedy --trees 1 --depth 1 --learning-rate 1 \
+             --lambda 0 --max-bin {bins} --out m.json --json"
+        );
+        let rmse = dir.run(&line).works().json()["metrics"]["train"]["rmse"].as_f64().unwrap();
+        let stored = dir.run("evaluate m.json t.csv --json").works().json()["rmse"].as_f64();
+        assert!((rmse - stored.unwrap()).abs() < 1e-6, "{rmse} {stored:?}");
+        rmse
+    };
+    assert!(rmse(0) < 1e-6 && rmse(255) > 0.01);
+
+    let rows: String = (0..65_600).map(row).collect();
+    dir.file("t.csv", format!("x,y\n{rows}"));
+    let line = "train t.csv --target y --task regression --method greedy --max-bin 0 --out m.json";
+    dir.fails(line, 2, &["max_bin", "column 'x'", "65534", "--max-bin 255"]);
+}
+
+#[test]
 fn binary_with_categories_and_missing_values() {
     let dir = Scratch::new();
     dir.file("train.csv", binary(800, 3)).file("test.csv", binary(300, 4));

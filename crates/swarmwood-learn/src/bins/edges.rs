@@ -18,6 +18,9 @@ pub struct Edges {
 /// The most thresholds: codes are bytes, and one of them is for missing values.
 pub const MOST: usize = 254;
 
+/// The most distinct values of a feature whose values are all told apart ([`Edges::exact`]).
+pub const MOST_VALUES: usize = 65_534;
+
 impl Edges {
     /// Finds at most `max_bin` bins for the values of a sample; NaN is skipped.
     ///
@@ -49,6 +52,30 @@ impl Edges {
         let kept = all.len().min(MOST);
         let thinned = (0..kept).map(|at| all[at * all.len() / kept]).collect();
         Edges::new(thinned, values.contains(&f64::INFINITY))
+    }
+
+    /// A threshold between any two neighbouring values, in parts of at most [`MOST`] thresholds:
+    /// every part tells the values of one range apart, and the parts together all values. `None` if
+    /// there are more than [`MOST_VALUES`] distinct values.
+    ///
+    /// ```
+    /// use swarmwood_learn::bins::edges::Edges;
+    /// let values: Vec<f64> = (0..600).map(f64::from).collect();
+    /// let parts = Edges::exact(&values).unwrap();
+    /// assert_eq!(parts.iter().map(|part| part.thresholds().len()).sum::<usize>(), 599);
+    /// assert_eq!(parts.iter().map(|part| part.code(300.0)).collect::<Vec<_>>(), [255, 47, 1]);
+    /// ```
+    pub fn exact(values: &[f64]) -> Option<Vec<Self>> {
+        let counted = count_distinct(values);
+        if counted.len() > MOST_VALUES {
+            return None;
+        }
+        let unbounded = counted.last().is_some_and(|last| last.0 == f64::INFINITY);
+        let all = thresholds(&counted, counted.len().max(2));
+        if all.is_empty() {
+            return Some(vec![Edges::new(all, unbounded)]);
+        }
+        Some(all.chunks(MOST).map(|part| Edges::new(part.to_vec(), unbounded)).collect())
     }
 
     fn new(thresholds: Vec<f64>, unbounded: bool) -> Self {

@@ -72,9 +72,15 @@ pub struct StoredColumn {
 }
 
 /// Bins of all features and how they are stored.
+///
+/// A feature of the layout is one of the schema, except where every value is told apart
+/// ([`Layout::fit_exact`]): a number with more thresholds than codes is then several features of
+/// the layout, one for each range of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     features: Vec<FeatureBins>,
+    /// The position in the schema of each feature.
+    sources: Vec<u32>,
     places: Vec<FeaturePlace>,
     columns: Vec<StoredColumn>,
 }
@@ -93,6 +99,14 @@ pub struct Route {
 pub struct Conflict {
     /// The stored column to take apart.
     pub column: usize,
+}
+
+/// A feature has more distinct values than [`MOST_VALUES`](super::edges::MOST_VALUES), so that they
+/// cannot all be told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyValues {
+    /// The feature's position in the schema.
+    pub feature: u32,
 }
 
 impl Layout {
@@ -120,6 +134,34 @@ impl Layout {
         Layout::fit_by(sample, features, CODES - 1, edges, pool)
     }
 
+    /// Bins that tell all values of every number apart. `values` must give the values of all rows,
+    /// not of a sample. Numbers with more values than codes are stored as several features, each of
+    /// which tells one range of the values apart and costs as much as a feature of its own.
+    pub fn fit_exact(
+        values: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        pool: &Pool,
+    ) -> Result<Self, TooManyValues> {
+        let parts = pool.map(features.len(), |at| match values(at) {
+            Column::Number(values) => Edges::exact(&values),
+            Column::Category(_) => Some(vec![Edges::default()]),
+        });
+        let parts = (0..).zip(parts);
+        let all: Vec<(u32, Vec<Edges>)> = parts
+            .map(|(feature, parts)| {
+                parts.map(|parts| (feature, parts)).ok_or(TooManyValues { feature })
+            })
+            .collect::<Result<_, _>>()?;
+        let all: Vec<(u32, Edges)> = all
+            .into_iter()
+            .flat_map(|(feature, parts)| parts.into_iter().map(move |edges| (feature, edges)))
+            .collect();
+
+        let sources = all.iter().map(|(feature, _)| *feature).collect();
+        let edges = |at: usize, _: &[f64]| all[at].1.clone();
+        Ok(Layout::fit_sources(values, features, sources, CODES - 1, edges, pool))
+    }
+
     fn fit_by(
         sample: impl Fn(usize) -> Column + Sync,
         features: &[Feature],
@@ -127,9 +169,23 @@ impl Layout {
         edges: impl Fn(usize, &[f64]) -> Edges + Sync,
         pool: &Pool,
     ) -> Self {
-        let fitted = pool.map(features.len(), |at| {
-            let column = sample(at);
-            let bins = match (&features[at].kind, &column) {
+        let sources = (0..features.len() as u32).collect();
+        Layout::fit_sources(sample, features, sources, max_bin, edges, pool)
+    }
+
+    /// Fits the bins of layout features; `sources` are their positions in the schema.
+    fn fit_sources(
+        sample: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        sources: Vec<u32>,
+        max_bin: usize,
+        edges: impl Fn(usize, &[f64]) -> Edges + Sync,
+        pool: &Pool,
+    ) -> Self {
+        let fitted = pool.map(sources.len(), |at| {
+            let source = sources[at] as usize;
+            let column = sample(source);
+            let bins = match (&features[source].kind, &column) {
                 (Kind::Category { levels }, Column::Category(values)) => {
                     FeatureBins::Category(CategoryLevels::fit(values, levels.len(), max_bin))
                 }
@@ -145,13 +201,17 @@ impl Layout {
                 [codes.contains(&MISSING_CODE), codes.windows(2).any(|w| w[0] != w[1])];
             (bins, codes, seen)
         });
+
         let mut bins = Vec::with_capacity(fitted.len());
         let mut constant = Vec::with_capacity(fitted.len());
         let mut candidates = Vec::new();
         for (at, (feature, codes, [has_missing, varies])) in fitted.into_iter().enumerate() {
             let small = feature.bins() <= bundle::MOST_BINS;
             constant.push(small && !varies);
-            if small && varies && !has_missing && matches!(feature, FeatureBins::Number(_)) {
+            // The last of several parts may be small, but is no flag.
+            let whole = at == 0 || sources[at - 1] != sources[at];
+            let candidate = small && varies && !has_missing && whole;
+            if candidate && matches!(feature, FeatureBins::Number(_)) {
                 candidates.push(BundleCandidate {
                     feature: at as u32,
                     bins: feature.bins(),
@@ -160,10 +220,15 @@ impl Layout {
             }
             bins.push(feature);
         }
-        Layout::place(bins, &constant, &bundle::find(&candidates, pool))
+        Layout::place(bins, sources, &constant, &bundle::find(&candidates, pool))
     }
 
-    fn place(features: Vec<FeatureBins>, constant: &[bool], bundles: &[Bundle]) -> Self {
+    fn place(
+        features: Vec<FeatureBins>,
+        sources: Vec<u32>,
+        constant: &[bool],
+        bundles: &[Bundle],
+    ) -> Self {
         let mut places = vec![FeaturePlace::Dropped; features.len()];
         let mut columns = Vec::new();
         for bundle in bundles {
@@ -185,7 +250,7 @@ impl Layout {
                 columns.push(StoredColumn { features: vec![at as u32], codes: bins.bins() + 1 });
             }
         }
-        Layout { features, places, columns }
+        Layout { features, sources, places, columns }
     }
 
     /// Builds something with this layout. Where columns that share a bundle turn out not to be
@@ -213,7 +278,7 @@ impl Layout {
             |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
         let bundles: Vec<Bundle> =
             (0..self.columns.len()).filter(keep).map(|column| self.bundle(column)).collect();
-        Layout::place(self.features.clone(), &constant, &bundles)
+        Layout::place(self.features.clone(), self.sources.clone(), &constant, &bundles)
     }
 
     fn bundle(&self, column: usize) -> Bundle {
@@ -224,6 +289,11 @@ impl Layout {
             _ => unreachable!("only bundled features share a column"),
         };
         Bundle { members: self.columns[column].features.iter().map(member).collect() }
+    }
+
+    /// The position in the schema of each feature.
+    pub fn sources(&self) -> &[u32] {
+        &self.sources
     }
 
     /// The bins of each feature.
@@ -241,16 +311,18 @@ impl Layout {
         &self.columns
     }
 
-    /// Features that hold one value in the whole sample.
+    /// Positions in the schema of features that hold one value in the whole sample.
     pub fn constant_features(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|&at| self.places[at] == FeaturePlace::Dropped)
+        let dropped = |at: &usize| self.places[*at] == FeaturePlace::Dropped;
+        (0..self.places.len()).filter(dropped).map(|at| self.sources[at] as usize)
     }
 
     /// Writes the stored codes of one column for every row of a chunk.
     pub fn encode(&self, column: usize, chunk: &Chunk, codes: &mut [u8]) -> Result<(), Conflict> {
         let stored = &self.columns[column];
         if let [only] = stored.features[..] {
-            self.features[only as usize].encode(&chunk.columns[only as usize], codes);
+            let source = self.sources[only as usize] as usize;
+            self.features[only as usize].encode(&chunk.columns[source], codes);
             return Ok(());
         }
         codes.fill(0);
@@ -259,7 +331,8 @@ impl Layout {
             let FeaturePlace::Bundled { default, first, .. } = self.places[feature as usize] else {
                 continue;
             };
-            self.features[feature as usize].encode(&chunk.columns[feature as usize], &mut own);
+            let source = self.sources[feature as usize] as usize;
+            self.features[feature as usize].encode(&chunk.columns[source], &mut own);
             for (code, &own) in codes.iter_mut().zip(&own) {
                 if own != default {
                     if *code != 0 || own == MISSING_CODE {
@@ -333,7 +406,8 @@ impl Layout {
             }
             _ => unreachable!("numbers are cut at thresholds and categories by sets"),
         };
-        Split { feature: rule.feature, test, missing_right: rule.missing_right }
+        let feature = self.sources[rule.feature as usize];
+        Split { feature, test, missing_right: rule.missing_right }
     }
 }
 

@@ -3,7 +3,7 @@
 /// A question about the code of one feature; rows that pass go right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule {
-    /// The feature's position in the schema.
+    /// The feature's position in the layout; mostly that in the schema.
     pub feature: u32,
     /// The question.
     pub cut: Cut,

@@ -260,12 +260,15 @@ impl<'a> Boosting<'a> {
 
     /// The features a tree may use: the same number in every round, at least one.
     fn columns(&self, round: usize, output: usize) -> Vec<bool> {
-        let features = self.client.layout().features().len();
+        let layout = self.client.layout();
+        let sources = layout.sources();
         let share = self.settings.colsample_bytree;
         if share >= 1.0 {
-            return vec![true; features];
+            return vec![true; sources.len()];
         }
-        let constant: Vec<usize> = self.client.layout().constant_features().collect();
+        // Features of the schema are drawn; those that several of the layout stand for come whole.
+        let features = sources.last().map_or(0, |&last| last as usize + 1);
+        let constant: Vec<usize> = layout.constant_features().collect();
         let usable: Vec<usize> =
             (0..features).filter(|feature| !constant.contains(feature)).collect();
         let wanted = ((usable.len() as f64 * share).round() as usize).clamp(1, usable.len().max(1));
@@ -278,7 +281,7 @@ impl<'a> Boosting<'a> {
                 .into_iter()
                 .for_each(|at| allowed[usable[at]] = true);
         }
-        allowed
+        sources.iter().map(|&source| allowed[source as usize]).collect()
     }
 
     fn fit(mut self, best: Option<BestRound>) -> Result<BoostingFit, BackendError> {
@@ -331,5 +334,7 @@ pub(crate) fn grow_tree(
     }
 }
 
+#[cfg(test)]
+mod exact_tests;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,16 @@ const MAX_SEARCHED_LEAVES: usize = 1 << 16;
 /// Rules of all trees of one output: longer positions are beyond what a swarm can search.
 const MAX_SEQUENCE_LENGTH: usize = 1 << 16;
 
+/// Bins for learners that cannot tell all values apart.
+pub(super) fn check_bins(params: &Params, violations: &mut Vec<Violation>) {
+    let (max_bin, method) = (params.max_bin, params.method.name());
+    if max_bin < 2 {
+        let message =
+            format!("is {max_bin}, must be from 2 to 255 with method {method}; 0 is for greedy");
+        violations.push(violation("max_bin", message));
+    }
+}
+
 /// Greedy boosting.
 pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
     if params.booster == Booster::Gblinear {
@@ -33,6 +43,10 @@ pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
         let message = format!("is {depth}, must be at most 16 with growth oblivious");
         violations.push(violation("depth", message));
     }
+    if params.max_bin == 1 {
+        let message = "is 1, must be 0 (a threshold between any two values) or from 2 to 255";
+        violations.push(violation("max_bin", message));
+    }
     if params.max_leaves == 1 {
         let message = "is 1, must be 0 (the default of the growth) or at least 2";
         violations.push(violation("max_leaves", message));
@@ -42,6 +56,7 @@ pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
 /// The search over ensembles: a leaf number has two bytes, and there are leaves enough for at
 /// least one tree.
 pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violation>) {
+    check_bins(params, violations);
     let method = params.method.name();
     let Params { max_leaves, trees, depth, growth, total_leaves, .. } = *params;
 
@@ -102,6 +117,7 @@ pub(super) fn check_tree_swarm(params: &Params, full: bool, violations: &mut Vec
 
 /// Trees as sequences of rules, a leaf number in a byte.
 pub(super) fn check_rule_sequences(params: &Params, violations: &mut Vec<Violation>) {
+    check_bins(params, violations);
     let method = params.method.name();
     let Params { growth, depth, trees, .. } = *params;
 

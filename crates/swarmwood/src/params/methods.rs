@@ -7,7 +7,7 @@ use swarmwood_model::TargetKind;
 
 use super::learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
 use super::method_checks::{
-    check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
+    check_bins, check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
     check_tree_swarm,
 };
 use super::table::{Criterion, FitnessChoice, Growth, Params};
@@ -307,6 +307,10 @@ const SPLIT_TREE: LearnerSpec = LearnerSpec {
     ],
     takes_pretrained: true,
     defaults: |base| Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
+    check: |params, violations| {
+        check_bins(params, violations);
+        check_tree_swarm(params, true, violations);
+    },
     ..TSO_TREE
 };
 

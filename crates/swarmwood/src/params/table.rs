@@ -272,9 +272,10 @@ table! {
     /// share of the features each tree may use
     colsample_bytree: f64 = 1.0,
         Sampling, AllowedValues::above(0.0, 1.0), aliases ["colsample"], only [TREES];
-    /// maximum number of bins per feature
+    /// maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+    /// between any two values, at most 65534 values per feature
     max_bin: usize = 255,
-        Sampling, AllowedValues::whole(2, 255), aliases ["max_bins"], only [TREES];
+        Sampling, AllowedValues::whole(0, 255), aliases ["max_bins"], only [TREES];
     /// random seed; the same seed gives the same model for any number of threads
     seed: u64 = 0,
         Sampling, AllowedValues::whole(0, u64::MAX), aliases ["random_state"], only [];

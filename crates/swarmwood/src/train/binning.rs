@@ -3,31 +3,75 @@
 use std::sync::Arc;
 
 use swarmwood_learn::bins::Layout;
-use swarmwood_learn::bins::layout::Conflict;
+use swarmwood_learn::bins::edges::MOST_VALUES;
+use swarmwood_learn::bins::layout::{Conflict, TooManyValues};
 use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::{Dataset, DatasetBuilder};
 
-use super::Job;
-use crate::Result;
+use super::{Job, gather};
+use crate::error::Violation;
+use crate::message::Message;
 use crate::read::Rows;
+use crate::{Error, Result};
+
+/// The codes of exact bins may take this much memory.
+const MOST_BYTES: usize = 4 << 30;
 
 /// What binning ends with, or the bundle that must be taken apart first.
 type BinningResult<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
-    fit(job).settle(|layout| bin_with(job, layout))
+    fit(job)?.settle(|layout| bin_with(job, layout))
 }
 
 /// The training rows alone, in bins of their own or in given ones.
 pub fn training(job: &Job<'_>, layout: Option<Layout>) -> Result<Dataset> {
-    layout.unwrap_or_else(|| fit(job)).settle(|layout| build(job, job.rows, layout))
+    let layout = match layout {
+        Some(layout) => layout,
+        None => fit(job)?,
+    };
+    layout.settle(|layout| build(job, job.rows, layout))
 }
 
-fn fit(job: &Job<'_>) -> Layout {
+fn fit(job: &Job<'_>) -> Result<Layout> {
+    if job.params.max_bin == 0 {
+        return fit_exact(job);
+    }
     let none = || Column::Number(Vec::new());
     let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
-    Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool)
+    Ok(Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool))
+}
+
+/// Bins that tell all values apart.
+fn fit_exact(job: &Job<'_>) -> Result<Layout> {
+    let features = &job.rows.schema.features;
+    let chunk = gather(job.rows)?;
+    let layout = Layout::fit_exact(|at| chunk.columns[at].clone(), features, job.pool);
+    let layout = layout.map_err(|TooManyValues { feature }| {
+        let name = &features[feature as usize].name;
+        let message = format!(
+            "is 0 (every value is a candidate threshold), but column '{name}' has more than \
+             {MOST_VALUES} distinct values; use "
+        );
+        too_large(Message::from(message).setting("max_bin", 255))
+    })?;
+
+    // Codes are stored twice, by column and by row.
+    let bytes = 2 * layout.columns().len().saturating_mul(chunk.rows);
+    if bytes > MOST_BYTES {
+        let message = format!(
+            "is 0 (every value is a candidate threshold), which needs {} GB for {} rows; use ",
+            bytes >> 30,
+            chunk.rows
+        );
+        return Err(too_large(Message::from(message).setting("max_bin", 255)));
+    }
+    Ok(layout)
+}
+
+fn too_large(message: Message) -> Error {
+    Error::Parameters(vec![Violation::new("max_bin", message)])
 }
 
 fn bin_with(
