@@ -16,20 +16,21 @@ pub fn check() -> Result<(), String> {
         "-D",
         "warnings",
     ];
-    step("lints", "cargo", &lints, &[], "mend what clippy names")?;
-    let mend = "read the failure above; cargo test --workspace repeats it";
+
+    step("lints", "cargo", &lints, &[], "fix what clippy reports")?;
+    let help = "read the failure above; cargo test --workspace repeats it";
     if has_nextest() {
-        // Everything that has tests; examples are left to the lints, because linking each of them
-        // shows nothing more.
+        // Everything that has tests; examples are only linted, because linking them is slow and
+        // tests nothing.
         let tests = ["nextest", "run", "--workspace", "--all-features", "--tests"];
-        let quietly = ["--status-level", "fail", "--cargo-quiet"];
-        step("tests", "cargo", &[&tests[..], &quietly].concat(), &[], mend)?;
+        let quiet = ["--status-level", "fail", "--cargo-quiet"];
+        step("tests", "cargo", &[&tests[..], &quiet].concat(), &[], help)?;
         step(
             "doctests",
             "cargo",
             &["test", "--workspace", "--all-features", "--doc", "--quiet"],
             &[],
-            mend,
+            help,
         )?;
     } else {
         step(
@@ -37,22 +38,22 @@ pub fn check() -> Result<(), String> {
             "cargo",
             &["test", "--workspace", "--all-features", "--quiet"],
             &[],
-            mend,
+            help,
         )?;
     }
+
     let docs = ["doc", "--workspace", "--all-features", "--no-deps", "--quiet"];
     step(
         "documentation",
         "cargo",
         &docs,
         &[("RUSTDOCFLAGS", "-D warnings")],
-        "mend what rustdoc names",
+        "fix what rustdoc reports",
     )
 }
 
-/// Runs tests in the mode in which they rewrite the files they would otherwise compare. A test that
-/// guards a generated file has `fresh` in its name, which is how the generated files are told from
-/// the golden ones.
+/// Runs tests in the mode in which they rewrite the files that they otherwise compare with. Tests of
+/// generated files have `fresh` in their names, which distinguishes them from those of golden files.
 pub fn renew(what: &str, packages: &[&str]) -> Result<(), String> {
     let arguments: Vec<&str> = ["test", "--quiet", "--all-features", "--no-fail-fast"]
         .iter()
@@ -74,7 +75,7 @@ fn step(
     program: &str,
     args: &[&str],
     env: &[(&str, &str)],
-    mend: &str,
+    help: &str,
 ) -> Result<(), String> {
     let start = Instant::now();
     let output = Command::new(program)
@@ -87,7 +88,8 @@ fn step(
         println!("  ok  {name} ({seconds:.0} s)");
         return Ok(());
     }
+
     print!("{}", String::from_utf8_lossy(&output.stdout));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    Err(format!("FAILED  {name} ({seconds:.0} s)\n  {program} {}\n  help: {mend}", args.join(" ")))
+    Err(format!("FAILED  {name} ({seconds:.0} s)\n  {program} {}\n  help: {help}", args.join(" ")))
 }

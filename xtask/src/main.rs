@@ -15,7 +15,7 @@ cargo xtask <task>
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
-    let done = match task.as_str() {
+    let result = match task.as_str() {
         "check" => check::check(),
         "tidy" => tidy::tidy(),
         "generate" => check::renew("generated files", &["--workspace", "fresh"]),
@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         }
         other => Err(format!("unknown task '{other}'\n\n{HELP}")),
     };
-    match done {
+
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");

@@ -1,15 +1,15 @@
-//! What Python calls: a panic in it must become an exception that Python's users can catch.
+//! Functions that Python calls: a panic in them must become an exception.
 
 use super::Fault;
-use super::files::{File, Tree};
-use super::functions::{Function, functions};
+use super::files::{SourceFile, SourceTree};
+use super::functions::{FunctionSpan, functions};
 
 /// The crate that Python calls.
 const CRATE: &str = "crates/swarmwood-python/src/";
 
-/// Every function and method that Python can call runs inside of `guarded`. Getters hand over what
-/// is there, and are free.
-pub fn python_calls_are_guarded(tree: &Tree) -> Vec<Fault> {
+/// Every function and method that Python can call runs inside `guarded`. Getters only return stored
+/// values and are exempt.
+pub fn python_calls_are_guarded(tree: &SourceTree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.sources().filter(|file| file.path.starts_with(CRATE)) {
         for function in functions(file).iter().filter(|function| is_called(file, function)) {
@@ -26,8 +26,8 @@ pub fn python_calls_are_guarded(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Whether Python calls a function, by the attributes over it and over the block it stands in.
-fn is_called(file: &File, function: &Function<'_>) -> bool {
+/// Whether Python calls a function, by the attributes of the function and of its block.
+fn is_called(file: &SourceFile, function: &FunctionSpan<'_>) -> bool {
     let above: Vec<&str> = file.text.lines().take(function.line - 1).collect();
     let own = |line: &&&str| ["#", "///"].iter().any(|start| line.trim_start().starts_with(start));
     let attributes: Vec<&str> =

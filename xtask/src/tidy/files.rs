@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A text file.
-pub struct File {
+pub struct SourceFile {
     /// Path from the root of the workspace, with forward slashes.
     pub path: String,
     /// The whole text.
@@ -12,32 +12,32 @@ pub struct File {
 }
 
 /// All text files, in the order of their paths.
-pub struct Tree {
+pub struct SourceTree {
     /// The files.
-    pub files: Vec<File>,
+    pub files: Vec<SourceFile>,
 }
 
-impl Tree {
-    /// The files of this workspace: those git knows or would add; all but build results where there
-    /// is no git.
-    pub fn of_workspace() -> Result<Tree, String> {
+impl SourceTree {
+    /// The files of this workspace: those that git tracks or would add, or, without git, all files
+    /// except build results.
+    pub fn of_workspace() -> Result<SourceTree, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
         let mut paths = git_files(root).unwrap_or_else(|| walk(root));
         paths.sort();
         let read = |path: String| std::fs::read(root.join(&path)).ok().map(|bytes| (path, bytes));
         let text = |(path, bytes): (String, Vec<u8>)| {
-            String::from_utf8(bytes).ok().map(|text| File { path, text })
+            String::from_utf8(bytes).ok().map(|text| SourceFile { path, text })
         };
-        let files: Vec<File> = paths.into_iter().filter_map(read).filter_map(text).collect();
+        let files: Vec<SourceFile> = paths.into_iter().filter_map(read).filter_map(text).collect();
         if files.is_empty() {
             Err(format!("{}: no files found", root.display()))
         } else {
-            Ok(Tree { files })
+            Ok(SourceTree { files })
         }
     }
 
     /// The file at a path.
-    pub fn file(&self, path: &str) -> Option<&File> {
+    pub fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
@@ -49,12 +49,12 @@ impl Tree {
     }
 
     /// Rust sources that are not tests.
-    pub fn sources(&self) -> impl Iterator<Item = &File> {
+    pub fn sources(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs") && !file.is_test())
     }
 }
 
-impl File {
+impl SourceFile {
     /// Whether the whole file is test code.
     pub fn is_test(&self) -> bool {
         let mut parts = self.path.split('/');
@@ -90,7 +90,7 @@ fn git_files(root: &Path) -> Option<Vec<String>> {
 }
 
 fn walk(root: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut open: Vec<PathBuf> = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -101,9 +101,9 @@ fn walk(root: &Path) -> Vec<String> {
                     open.push(path);
                 }
             } else if let Ok(inside) = path.strip_prefix(root) {
-                found.push(inside.to_string_lossy().replace('\\', "/"));
+                paths.push(inside.to_string_lossy().replace('\\', "/"));
             }
         }
     }
-    found
+    paths
 }

@@ -1,25 +1,25 @@
 //! Lengths of functions.
 
 use super::Fault;
-use super::files::{File, Tree};
+use super::files::{SourceFile, SourceTree};
 
-/// Lines a function may have, signature and closing brace included.
-const LONGEST: usize = 80;
+/// Maximum number of lines of a function, signature and closing brace included.
+const MAX_LINES: usize = 80;
 
 /// Functions that may be longer, each with the reason: path, name, reason.
 const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[];
 
-/// A function longer than the limit does more than one thing. Tests are free.
-pub fn function_lengths(tree: &Tree) -> Vec<Fault> {
+/// A function longer than the limit does more than one thing. Tests are exempt.
+pub fn function_lengths(tree: &SourceTree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.sources() {
-        let listed = |name: &str| {
+        let is_exempt = |name: &str| {
             LONG_FUNCTIONS.iter().any(|(path, long, _)| *path == file.path && *long == name)
         };
-        for Function { line, name, length } in functions(file) {
-            if length > LONGEST && !listed(name) {
+        for FunctionSpan { line, name, length } in functions(file) {
+            if length > MAX_LINES && !is_exempt(name) {
                 let message = format!(
-                    "function '{name}' has {length} lines, at most {LONGEST}; take a step out of it"
+                    "function '{name}' has {length} lines, at most {MAX_LINES}; extract a step"
                 );
                 faults.push(Fault::new(&file.path, line, message));
             }
@@ -29,7 +29,7 @@ pub fn function_lengths(tree: &Tree) -> Vec<Fault> {
 }
 
 /// A function with a body.
-pub struct Function<'a> {
+pub struct FunctionSpan<'a> {
     /// Its first line, counted from one.
     pub line: usize,
     /// Its name.
@@ -38,11 +38,11 @@ pub struct Function<'a> {
     pub length: usize,
 }
 
-/// Every function with a body. Relies on the format check: the closing brace stands alone, as deep
-/// as the signature begins.
-pub fn functions(file: &File) -> Vec<Function<'_>> {
+/// Every function with a body. Relies on the format check: the closing brace is alone on its line,
+/// with the indentation of the signature.
+pub fn functions(file: &SourceFile) -> Vec<FunctionSpan<'_>> {
     let lines: Vec<(usize, &str)> = file.code().collect();
-    let mut found = Vec::new();
+    let mut functions = Vec::new();
     for (start, &(number, line)) in lines.iter().enumerate() {
         let indent = line.len() - line.trim_start().len();
         let Some(name) = function_name(line.trim_start()) else { continue };
@@ -54,10 +54,10 @@ pub fn functions(file: &File) -> Vec<Function<'_>> {
                     || code.trim_end().ends_with(" }"))
         };
         if let Some(end) = lines[start..].iter().position(|(_, code)| ends(code)) {
-            found.push(Function { line: number, name, length: end + 1 });
+            functions.push(FunctionSpan { line: number, name, length: end + 1 });
         }
     }
-    found
+    functions
 }
 
 fn function_name(code: &str) -> Option<&str> {

@@ -1,7 +1,7 @@
 //! The direction of dependencies: between the crates, and between the modules of a crate.
 
 use super::Fault;
-use super::files::{File, Tree};
+use super::files::{SourceFile, SourceTree};
 
 /// What each crate of the workspace may depend on.
 const CRATES: &[(&str, &[&str])] = &[
@@ -124,7 +124,7 @@ const MODULES: &[ModuleLayers] = &[
 
 /// Dependencies between the workspace's crates, development dependencies included, must be in the
 /// table.
-pub fn between_crates(tree: &Tree) -> Vec<Fault> {
+pub fn between_crates(tree: &SourceTree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
         let Some(package) = package_name(&file.text) else { continue };
@@ -159,7 +159,7 @@ fn package_name(manifest: &str) -> Option<&str> {
 /// The names in every section whose title ends in `dependencies`, and titles such as
 /// `[dependencies.name]`.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     let mut inside = false;
     for (i, line) in manifest.lines().enumerate() {
         let line = line.trim();
@@ -167,24 +167,24 @@ fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
             let title = title.trim_end_matches(']');
             inside = title.ends_with("dependencies");
             if let Some((_, name)) = title.rsplit_once("dependencies.") {
-                found.push((i + 1, name.trim_matches('"')));
+                names.push((i + 1, name.trim_matches('"')));
             }
         } else if inside && !line.starts_with('#') {
             let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
             if !name.is_empty() {
-                found.push((i + 1, name.trim_matches('"')));
+                names.push((i + 1, name.trim_matches('"')));
             }
         }
     }
-    found
+    names
 }
 
 /// Every path `crate::module` or `super::module` in a crate with a table must point down the table.
-pub fn between_modules(tree: &Tree) -> Vec<Fault> {
+pub fn between_modules(tree: &SourceTree) -> Vec<Fault> {
     MODULES.iter().flat_map(|layers| inside_crate(tree, layers)).collect()
 }
 
-fn inside_crate(tree: &Tree, layers: &ModuleLayers) -> Vec<Fault> {
+fn inside_crate(tree: &SourceTree, layers: &ModuleLayers) -> Vec<Fault> {
     let root = format!("crates/{}/src/", layers.package);
     let label = layers.package.trim_start_matches("swarmwood-");
     let reexports = tree.file(&format!("{root}lib.rs")).map(reexports).unwrap_or_default();
@@ -241,10 +241,10 @@ impl ModuleLayers {
 }
 
 /// What the root of a crate re-exports: names of items and the modules they come from.
-fn reexports(root: &File) -> Vec<(String, String)> {
+fn reexports(root: &SourceFile) -> Vec<(String, String)> {
     let code: Vec<&str> = root.code().map(|(_, code)| code.trim()).collect();
     let code = code.join(" ");
-    let mut found = Vec::new();
+    let mut items_and_modules = Vec::new();
     for statement in code.split(';') {
         let Some((_, path)) = statement.split_once("use ") else { continue };
         let path = path.trim().trim_start_matches("crate::");
@@ -254,24 +254,24 @@ fn reexports(root: &File) -> Vec<(String, String)> {
         for item in list.split(',').map(str::trim) {
             // The last word of `a::B` and of `B as C` is the name in the root.
             let name = item.rsplit([' ', ':']).next().unwrap_or_default();
-            found.push((name.to_owned(), module.to_owned()));
+            items_and_modules.push((name.to_owned(), module.to_owned()));
         }
     }
-    found
+    items_and_modules
 }
 
 /// The names right below the crate's root that a file uses. A file `a/b.rs` is the module `a::b`,
 /// so that two `super` lead from it to the root.
-fn imports<'a>(file: &'a File, path: &str) -> Vec<(usize, &'a str)> {
+fn imports<'a>(file: &'a SourceFile, path: &str) -> Vec<(usize, &'a str)> {
     let depth = path.trim_end_matches("/mod.rs").matches('/').count() + 1;
     let supers = "super::".repeat(depth);
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     let mut group = false;
     for (line, code) in file.code() {
         // The rest of a `use crate::{` that goes over several lines: every item at its top level
         // starts a line.
         if group {
-            found.extend(first_name(code.trim_start()).map(|name| (line, name)));
+            names.extend(first_name(code.trim_start()).map(|name| (line, name)));
             group = !code.contains("};");
         }
 
@@ -281,14 +281,14 @@ fn imports<'a>(file: &'a File, path: &str) -> Vec<(usize, &'a str)> {
             match rest.strip_prefix('{') {
                 Some(list) => {
                     let items = top_level_items(list.split("};").next().unwrap_or_default());
-                    found.extend(items.into_iter().filter_map(first_name).map(|name| (line, name)));
+                    names.extend(items.into_iter().filter_map(first_name).map(|name| (line, name)));
                     group = !list.contains("};");
                 }
-                None => found.extend(first_name(rest).map(|name| (line, name))),
+                None => names.extend(first_name(rest).map(|name| (line, name))),
             }
         }
     }
-    found
+    names
 }
 
 fn first_name(path: &str) -> Option<&str> {
@@ -312,6 +312,7 @@ fn top_level_items(list: &str) -> Vec<&str> {
             _ => (),
         }
     }
+
     items.push(list[start..].trim());
     items
 }

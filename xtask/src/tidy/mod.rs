@@ -1,9 +1,8 @@
-//! What the compiler does not check: the arrows between crates and modules, names, lengths, links.
+//! Checks that the compiler does not make: layers of crates and modules, names, lengths, links.
 //!
 //! Each rule is a function from the tracked files to faults, so that its test can plant a fault in
-//! a made-up tree; the one about features of crates is one from what cargo lists. The test
-//! `the_workspace_is_tidy` runs all of them on the real one, so plain `cargo test` guards the
-//! house.
+//! an artificial tree; the rule about features of crates takes the output of `cargo tree`. The test
+//! `the_workspace_is_tidy` runs all rules on the workspace, so plain `cargo test` checks them.
 
 mod border;
 mod features;
@@ -11,14 +10,15 @@ mod files;
 mod functions;
 mod layers;
 mod links;
+mod names;
 mod source;
 #[cfg(test)]
 mod tests;
-mod words;
+mod vocabulary;
 
 use std::fmt;
 
-use files::Tree;
+use files::SourceTree;
 
 /// A broken rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,22 +43,23 @@ impl Fault {
     }
 }
 
-type Rule = fn(&Tree) -> Vec<Fault>;
+type TidyRule = fn(&SourceTree) -> Vec<Fault>;
 
-const RULES: &[Rule] = &[
+const RULES: &[TidyRule] = &[
     layers::between_crates,
     layers::between_modules,
-    words::file_names,
-    words::file_lengths,
-    words::machine_traces,
+    names::file_names,
+    names::file_lengths,
+    names::machine_traces,
     functions::function_lengths,
     border::python_calls_are_guarded,
     source::forbidden_words,
+    vocabulary::type_names_are_unique,
     links::links_exist,
     links::architecture_is_short,
 ];
 
-fn faults(tree: &Tree) -> Result<Vec<Fault>, String> {
+fn faults(tree: &SourceTree) -> Result<Vec<Fault>, String> {
     let mut faults = features::wheel_is_as_workspace()?;
     faults.extend(RULES.iter().flat_map(|rule| rule(tree)));
     Ok(faults)
@@ -66,7 +67,7 @@ fn faults(tree: &Tree) -> Result<Vec<Fault>, String> {
 
 /// Checks the workspace and lists every fault.
 pub fn tidy() -> Result<(), String> {
-    let tree = Tree::of_workspace()?;
+    let tree = SourceTree::of_workspace()?;
     let faults: Vec<String> = faults(&tree)?.iter().map(Fault::to_string).collect();
     if faults.is_empty() {
         println!("  ok  tidy: {} files, {} rules", tree.files.len(), RULES.len() + 1);

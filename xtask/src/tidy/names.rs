@@ -1,27 +1,27 @@
-//! Names and lengths of files, and traces of the machine they were written on.
+//! Names and lengths of files, and paths and hosts of particular machines.
 
 use super::Fault;
-use super::files::Tree;
+use super::files::SourceTree;
 
-/// Names that say nothing about the step of the algorithm inside.
-const EMPTY_NAMES: &[&str] = &["core", "utils", "util", "common", "misc", "helpers", "helper"];
+/// Names that do not describe the content.
+const GENERIC_NAMES: &[&str] = &["core", "utils", "util", "common", "misc", "helpers", "helper"];
 
-/// Lines of code a file may have, tests not counted.
-const LONGEST: usize = 700;
+/// Maximum number of lines of code of a file, without tests.
+const MAX_LINES: usize = 700;
 
 /// Files that may be longer, each with the reason.
 const LONG_FILES: &[(&str, &str)] = &[];
 
-/// No file or folder may have a name that says nothing.
-pub fn file_names(tree: &Tree) -> Vec<Fault> {
+/// No file or folder may have a generic name.
+pub fn file_names(tree: &SourceTree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in &tree.files {
         let parts = file.path.split('/').map(|part| part.split('.').next().unwrap_or_default());
-        for part in parts.filter(|part| EMPTY_NAMES.contains(part)) {
+        for part in parts.filter(|part| GENERIC_NAMES.contains(part)) {
             faults.push(Fault::new(
                 &file.path,
                 None,
-                format!("'{part}' says nothing; name the file after its job"),
+                format!("'{part}' is a generic name; name the file after its content"),
             ));
         }
     }
@@ -29,32 +29,33 @@ pub fn file_names(tree: &Tree) -> Vec<Fault> {
 }
 
 /// A file longer than the limit is more than one step.
-pub fn file_lengths(tree: &Tree) -> Vec<Fault> {
-    let listed = |path: &str| LONG_FILES.iter().any(|(long, _)| *long == path);
+pub fn file_lengths(tree: &SourceTree) -> Vec<Fault> {
+    let is_exempt = |path: &str| LONG_FILES.iter().any(|(long, _)| *long == path);
     let mut faults = Vec::new();
-    for file in tree.sources().filter(|file| !listed(&file.path)) {
+    for file in tree.sources().filter(|file| !is_exempt(&file.path)) {
         let lines = file.code().count();
-        if lines > LONGEST {
+        if lines > MAX_LINES {
             let message =
-                format!("{lines} lines without tests, at most {LONGEST}; split it by steps");
+                format!("{lines} lines without tests, at most {MAX_LINES}; split it by steps");
             faults.push(Fault::new(&file.path, None, message));
         }
     }
     faults
 }
 
-/// Paths and hosts of somebody's machine have no place in the repository.
-pub fn machine_traces(tree: &Tree) -> Vec<Fault> {
-    // Put together here so that this file does not trip over itself.
+/// No paths or hosts of particular machines.
+pub fn machine_traces(tree: &SourceTree) -> Vec<Fault> {
+    // Composed here, so that this file does not violate its own rule.
     let folders = ["work", "root", "home", "tmp", "Users"].map(|folder| format!("/{folder}/"));
     let hosts = ["localhost:", "127.0.0.1", "192.168.", ".internal/"];
     let mut faults = Vec::new();
-    let checked = |path: &str| {
+    let is_checked = |path: &str| {
         path != "Cargo.lock"
-            && path != "xtask/src/tidy/words.rs"
+            && path != "xtask/src/tidy/names.rs"
             && path != "xtask/src/tidy/tests.rs"
     };
-    for file in tree.files.iter().filter(|file| checked(&file.path)) {
+
+    for file in tree.files.iter().filter(|file| is_checked(&file.path)) {
         for (i, line) in file.text.lines().enumerate() {
             let folder =
                 folders.iter().find(|folder| starts_path(line, folder)).map(String::as_str);
@@ -63,7 +64,7 @@ pub fn machine_traces(tree: &Tree) -> Vec<Fault> {
                 faults.push(Fault::new(
                     &file.path,
                     i + 1,
-                    format!("'{trace}' belongs to a machine, not to the project"),
+                    format!("'{trace}' is specific to a machine"),
                 ));
             }
         }

@@ -1,40 +1,40 @@
-//! Every rule finds a planted fault and leaves its honest neighbour alone.
+//! Every rule reports a planted fault and accepts correct code.
 
-use super::files::File;
+use super::files::SourceFile;
 use super::*;
 
-fn tree(files: &[(&str, &str)]) -> Tree {
+fn tree(files: &[(&str, &str)]) -> SourceTree {
     let file =
-        |(path, text): &(&str, &str)| File { path: path.to_string(), text: text.to_string() };
-    Tree { files: files.iter().map(file).collect() }
+        |(path, text): &(&str, &str)| SourceFile { path: path.to_string(), text: text.to_string() };
+    SourceTree { files: files.iter().map(file).collect() }
 }
 
-fn found(rule: Rule, files: &[(&str, &str)]) -> Vec<String> {
+fn faults_of(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
     rule(&tree(files)).iter().map(Fault::to_string).collect()
 }
 
 #[test]
 fn the_workspace_is_tidy() {
-    let tree = Tree::of_workspace().unwrap();
+    let tree = SourceTree::of_workspace().unwrap();
     let faults: Vec<String> = faults(&tree).unwrap().iter().map(Fault::to_string).collect();
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
-fn crates_with_other_features_are_compiled_anew() {
+fn crates_with_other_features_are_reported() {
     let workspace = "a v1: std\nb v2: default,std (*)\na v1: std (*)\n\nc v1: \n";
-    let told = |wheel: &str| {
-        features::anew(wheel, workspace).iter().map(Fault::to_string).collect::<Vec<_>>()
+    let reported = |wheel: &str| {
+        features::compiled_twice(wheel, workspace).iter().map(Fault::to_string).collect::<Vec<_>>()
     };
-    assert_eq!(told("b v2: default,std\na v1: std\nc v1: \n"), [""; 0]);
+    assert_eq!(reported("b v2: default,std\na v1: std\nc v1: \n"), [""; 0]);
     let manifest = "crates/swarmwood-python/Cargo.toml";
     let fault = |line: &str| {
         format!(
-            "{manifest}: '{line}' is compiled for the wheel alone; mend the feature as-in-workspace"
+            "{manifest}: '{line}' is compiled for the wheel alone; fix the feature as-in-workspace"
         )
     };
     assert_eq!(
-        told("b v2: std\nb v2: std (*)\na v1: std\nd v1: \n"),
+        reported("b v2: std\nb v2: std (*)\na v1: std\nd v1: \n"),
         [fault("b v2: std"), fault("d v1: ")]
     );
 }
@@ -47,7 +47,7 @@ fn arrows_between_crates_point_down() {
     let new = "[package]\nname = \"swarmwood-extra\"\n";
     let files = [("a/Cargo.toml", model), ("b/Cargo.toml", cli), ("c/Cargo.toml", new)];
     assert_eq!(
-        found(layers::between_crates, &files),
+        faults_of(layers::between_crates, &files),
         [
             "a/Cargo.toml:5: forbidden arrow swarmwood-model → swarmwood-learn",
             "b/Cargo.toml:6: forbidden arrow swarmwood-cli → swarmwood-model",
@@ -60,7 +60,7 @@ fn arrows_between_crates_point_down() {
 #[test]
 fn arrows_between_modules_point_down() {
     let path = |name: &str| format!("crates/swarmwood-learn/src/{name}");
-    let check = |name: &str, text: &str| found(layers::between_modules, &[(&path(name), text)]);
+    let check = |name: &str, text: &str| faults_of(layers::between_modules, &[(&path(name), text)]);
     for (name, text) in [
         ("split.rs", "use crate::bins::Bins;\nuse crate::data::{Chunk, Column};\n"),
         ("split/gain.rs", "use super::Sums; use crate::split::x; use super::super::bins::Edges;"),
@@ -111,7 +111,7 @@ fn unnamed_modules_share_a_row() {
         let files = [(path(name), text), (path("new_engine.rs"), "")];
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        found(layers::between_modules, &files)
+        faults_of(layers::between_modules, &files)
     };
     assert_eq!(check("tpe.rs", "use crate::space::Space; use crate::not_a_module;"), [""; 0]);
     assert_eq!(check("registry.rs", "use crate::new_engine::SPEC;"), [""; 0]);
@@ -126,11 +126,11 @@ fn unnamed_modules_share_a_row() {
 
 /// A name that the root of a crate re-exports counts as an import from its module.
 #[test]
-fn arrows_through_the_root_of_a_crate_are_found() {
+fn arrows_through_the_root_of_a_crate_are_reported() {
     let root = "pub mod data;\npub use greedy::{Config as GreedyConfig,\n    Grow};\npub use bins::Bins;\n";
     let check = |name: &str, text: &str| {
         let path = format!("crates/swarmwood-learn/src/{name}");
-        found(
+        faults_of(
             layers::between_modules,
             &[("crates/swarmwood-learn/src/lib.rs", root), (&path, text)],
         )
@@ -147,10 +147,13 @@ fn arrows_through_the_root_of_a_crate_are_found() {
 }
 
 #[test]
-fn empty_names_long_files_and_machine_paths_are_found() {
+fn generic_names_long_files_and_machine_paths_are_reported() {
     assert_eq!(
-        found(words::file_names, &[("a/utils.rs", ""), ("a/core/x.rs", ""), ("a/score.rs", "")])
-            .len(),
+        faults_of(
+            names::file_names,
+            &[("a/utils.rs", ""), ("a/core/x.rs", ""), ("a/score.rs", "")]
+        )
+        .len(),
         2
     );
     let long = "fn f() {}\n".repeat(701);
@@ -160,57 +163,57 @@ fn empty_names_long_files_and_machine_paths_are_found() {
         ("crates/a/src/y.rs", &tested),
         ("crates/a/tests/z.rs", &long),
     ];
-    assert_eq!(found(words::file_lengths, &files).len(), 1);
+    assert_eq!(faults_of(names::file_lengths, &files).len(), 1);
     let traces = [
         ("a.md", "see /home/ann/x\nand ./work/x, target/tmp/y"),
         ("b.rs", "\"/tmp/x\""),
         ("c.py", "http://127.0.0.1:80"),
         ("d.md", "the URL https://example.org/home/x"),
     ];
-    let faults = found(words::machine_traces, &traces);
+    let faults = faults_of(names::machine_traces, &traces);
     assert_eq!(faults.len(), 3, "{faults:?}");
     assert!(faults[0].starts_with("a.md:1: "));
 }
 
 #[test]
-fn long_functions_are_found() {
+fn long_functions_are_reported() {
     let body = "        step();\n".repeat(79);
     let text = format!(
         "trait T {{\n    fn declared(&self);\n    fn short(&self) {{ step() }}\n    fn fits(\n        &self,\n    ) {{\n{}    }}\n\
          }}\nimpl X {{\n    pub(crate) const fn long<T>() {{\n{body}    }}\n}}\n",
         &body[..body.len() / 79 * 76]
     );
-    let faults = found(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
+    let faults = faults_of(functions::function_lengths, &[("crates/a/src/x.rs", &text)]);
     assert_eq!(
         faults,
-        ["crates/a/src/x.rs:86: function 'long' has 81 lines, at most 80; take a step out of it"]
+        ["crates/a/src/x.rs:86: function 'long' has 81 lines, at most 80; extract a step"]
     );
 }
 
 #[test]
-fn what_python_calls_is_guarded() {
+fn unguarded_python_calls_are_reported() {
     let text = "#[pyfunction]\n#[pyo3(signature = (a))]\npub fn bare(a: u8) -> u8 {\n    a + 1\n}\n\n\
                 #[pyfunction]\nfn safe() -> PyResult<u8> {\n    guarded(|| Ok(1))\n}\n\n\
                 fn inner() {}\n\n\
                 #[pymethods]\nimpl Model {\n    #[getter]\n    fn name(&self) -> u8 {\n        1\n    }\n\n    \
-                /// Says.\n    fn method(&self) -> u8 {\n        2\n    }\n}\n\n\
+                /// Doc.\n    fn method(&self) -> u8 {\n        2\n    }\n}\n\n\
                 impl Model {\n    fn helper(&self) {\n        work()\n    }\n}\n";
-    let told =
-        found(border::python_calls_are_guarded, &[("crates/swarmwood-python/src/a.rs", text)]);
+    let reported =
+        faults_of(border::python_calls_are_guarded, &[("crates/swarmwood-python/src/a.rs", text)]);
     let fault = |line, name| {
         format!(
             "crates/swarmwood-python/src/a.rs:{line}: Python calls '{name}', which is not guarded against panics"
         )
     };
-    assert_eq!(told, [fault(3, "bare"), fault(22, "method")]);
+    assert_eq!(reported, [fault(3, "bare"), fault(22, "method")]);
     assert_eq!(
-        found(border::python_calls_are_guarded, &[("crates/swarmwood/src/a.rs", text)]),
+        faults_of(border::python_calls_are_guarded, &[("crates/swarmwood/src/a.rs", text)]),
         [""; 0]
     );
 }
 
 #[test]
-fn words_stay_in_their_places() {
+fn forbidden_words_are_reported() {
     let cases = [
         ("crates/swarmwood/src/a.rs", "println!(\"x\");", 1),
         ("crates/swarmwood/src/a.rs", "sprintln!(\"x\"); // println!", 0),
@@ -230,19 +233,23 @@ fn words_stay_in_their_places() {
         ("crates/swarmwood/src/a.rs", "#[cfg(test)]\nmod tests {\n    let x = y.unwrap();\n}", 0),
     ];
     for (path, text, count) in cases {
-        assert_eq!(found(source::forbidden_words, &[(path, text)]).len(), count, "{path}: {text}");
+        assert_eq!(
+            faults_of(source::forbidden_words, &[(path, text)]).len(),
+            count,
+            "{path}: {text}"
+        );
     }
 }
 
 #[test]
-fn dead_links_and_paths_are_found() {
+fn dead_links_and_paths_are_reported() {
     let text = "[a](docs/a.md#part) [b](docs/b.md) [c](https://example.org) [d](#here)\n\
                 `crates/x/src/lib.rs` `crates/y/src/lib.rs` `crates/*/src` `bench/runs/<date>` `cargo test`\n\
                 ```\n[e](nowhere.md) `crates/z`\n```\n";
     let nested = "[up](../README.md) [beside](a.md) [lost](../a.md)";
     let files = [("README.md", text), ("docs/a.md", nested), ("crates/x/src/lib.rs", "")];
     assert_eq!(
-        found(links::links_exist, &files),
+        faults_of(links::links_exist, &files),
         [
             "README.md:1: link to 'docs/b.md', which does not exist",
             "README.md:2: names 'crates/y/src/lib.rs', which does not exist",
@@ -250,11 +257,25 @@ fn dead_links_and_paths_are_found() {
         ]
     );
     assert_eq!(
-        found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(301))]).len(),
+        faults_of(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(301))]).len(),
         1
     );
     assert_eq!(
-        found(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(300))]).len(),
+        faults_of(links::architecture_is_short, &[("ARCHITECTURE.md", &"x\n".repeat(300))]).len(),
         0
+    );
+}
+
+#[test]
+fn repeated_type_names_are_reported() {
+    let files = [
+        ("crates/a/src/x.rs", "pub struct Node<T> {\n}\nenum Side {}\n// struct Side;\n"),
+        ("crates/a/src/y.rs", "pub(crate) trait Node {\n    struct_like();\n}\n"),
+        ("crates/a/src/tests.rs", "struct Side;\n"),
+        ("crates/b/src/x.rs", "struct Node;\n#[cfg(test)]\nmod tests {\nstruct Node;\n}\n"),
+    ];
+    assert_eq!(
+        faults_of(vocabulary::type_names_are_unique, &files),
+        ["crates/a/src/y.rs:1: type 'Node' is defined in crates/a/src/x.rs, too; rename one"]
     );
 }
