@@ -36,7 +36,7 @@ SETS = {"mozilla4": "accuracy", "eeg_eye_state": "accuracy", "abalone": "r2", "w
 QUICK_SETS = {"breast_cancer": "accuracy", "diabetes": "r2"}
 METRICS = SETS | QUICK_SETS
 RANGES = ("a", "b")
-PLAIN = ("random", "grid", "annealing", "ga", "de", "cmaes", "pso", "apso")
+PLAIN = ("random", "grid", "annealing", "ga", "de", "cmaes", "pso", "pso-discrete", "apso")
 ENGINES = (*PLAIN, "sse", "schemata", "tpe", "forest", "gbrt")
 # Engines of others, each with the packages it needs.
 PEERS = {"optuna": ("optuna",), "optuna-cmaes": ("optuna", "cmaes"), "skopt-gbrt": ("skopt",)}

@@ -17,7 +17,7 @@ from swarmwood._estimators import (
 )
 from swarmwood._search_cv import SchemataSearchCV
 from swarmwood._space import Choice, Integer, Ordered, Real
-from swarmwood._tuner import NothingToAsk, Trial, Tuner, engines
+from swarmwood._tuner import NothingToAsk, Trial, Tuner, engine_options, engines
 
 __all__ = [
     "Choice",
@@ -39,5 +39,6 @@ __all__ = [
     "Trial",
     "Tuner",
     "__version__",
+    "engine_options",
     "engines",
 ]

@@ -37,6 +37,9 @@ class SchemataSearchCV(BaseSearchCV):
         Number of configurations to evaluate; fewer if the space is smaller.
     engine : str, default="schemata"
         The search engine: one of `swarmwood.engines()`.
+    engine_options : dict, default=None
+        Options of the engine by name, such as `{"mutation": "rank", "rate": 0.2}` of `sse`; see
+        `swarmwood.engine_options`. None is the defaults.
     batch_size : int, default=4
         Number of configurations that are evaluated in parallel before the engine is updated. Larger
         batches use more processors, smaller ones need fewer evaluations. Results depend on
@@ -79,6 +82,7 @@ class SchemataSearchCV(BaseSearchCV):
         "param_distributions": [dict],
         "n_iter": [Interval(Integral, 1, None, closed="left")],
         "engine": [StrOptions({name for name, _ in _core.engines()})],
+        "engine_options": [dict, None],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -90,6 +94,7 @@ class SchemataSearchCV(BaseSearchCV):
         *,
         n_iter: int = 50,
         engine: str = "schemata",
+        engine_options: dict[str, Any] | None = None,
         batch_size: int = 4,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -104,6 +109,7 @@ class SchemataSearchCV(BaseSearchCV):
         self.param_distributions = param_distributions
         self.n_iter = n_iter
         self.engine = engine
+        self.engine_options = engine_options
         self.batch_size = batch_size
         self.random_state = random_state
         super().__init__(
@@ -135,7 +141,7 @@ class SchemataSearchCV(BaseSearchCV):
         self, evaluate_candidates: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
     ) -> None:
         space = Space(self.param_distributions)
-        engine = _CachedEngine(make_engine(space, self.engine, self._seed()))
+        engine = _CachedEngine(make_engine(space, self.engine, self._seed(), self.engine_options))
         self.failed_params_: list[dict[str, Any]] = []
         failure = None
         done = scored = 0

@@ -340,8 +340,19 @@ def _of_scipy(frozen: Any) -> Parameter:
     )
 
 
-def make_engine(space: Space, engine: str, seed: int) -> _core.Engine:
+def make_engine(
+    space: Space, engine: str, seed: int, options: Mapping[str, Any] | None = None
+) -> _core.Engine:
     """Return a new engine of the core; errors name the parameter."""
     if not isinstance(seed, Integral) or not 0 <= seed < 2**64:
         raise parameter_error("seed", f"is {seed!r}, must be a whole number from 0")
-    return _core.Engine(space.text, engine, int(seed))
+    return _core.Engine(space.text, engine, int(seed), options_dict(options))
+
+
+def options_dict(options: Any) -> dict[str, Any]:
+    """Return the options of an engine as a dictionary for the core."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise parameter_error("engine_options", f"is {options!r}, must be a dict of values by name")
+    return dict(options)

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from swarmwood import _core
 from swarmwood._errors import parameter_error
-from swarmwood._space import Space, make_engine
+from swarmwood._space import Space, make_engine, options_dict
 
 #: The version of files that `Tuner.save` writes.
 VERSION = 1
@@ -53,6 +53,9 @@ class Tuner:
         `loguniform` of SciPy.
     engine : str, default="tpe"
         The search engine: one of `swarmwood.engines()`.
+    engine_options : dict, default=None
+        Options of the engine by name, such as `{"mutation": "rank", "rate": 0.2}` of `sse`; see
+        `swarmwood.engine_options`. None is the defaults.
     seed : int, default=0
         Random seed. The same seed and the same results give the same trials.
     maximize : bool, default=False
@@ -86,12 +89,14 @@ class Tuner:
         space: Mapping[str, Any],
         *,
         engine: str = "tpe",
+        engine_options: Mapping[str, Any] | None = None,
         seed: int = 0,
         maximize: bool = False,
     ) -> None:
         self._space = Space(space)
-        self._engine = make_engine(self._space, engine, seed)
+        self._engine = make_engine(self._space, engine, seed, engine_options)
         self.engine = engine
+        self.engine_options = _checked_options(engine, engine_options)
         self.seed = seed
         self.maximize = bool(maximize)
         self._asked: dict[int, dict[str, Any]] = {}
@@ -224,6 +229,7 @@ class Tuner:
         return {
             "swarmwood_tuner": VERSION,
             "engine": self.engine,
+            "engine_options": self.engine_options,
             "seed": int(self.seed),
             "maximize": self.maximize,
             "space": self._space.document(),
@@ -236,6 +242,9 @@ class Tuner:
     def _restore(self, space: Space, document: dict[str, Any]) -> None:
         self._space = space
         self.engine = document["engine"]
+        if "engine_options" not in document and self.engine == "pso":
+            self.engine = "pso-discrete"  # its name before engines had options
+        self.engine_options = document.get("engine_options", {})
         self.seed = document["seed"]
         self.maximize = document["maximize"]
         self._engine = _core.Engine.resume(space.text, self.engine, document["snapshot"])
@@ -264,3 +273,22 @@ def engines() -> dict[str, str]:
     True
     """
     return dict(_core.engines())
+
+
+def engine_options(engine: str) -> dict[str, dict[str, Any]]:
+    """Return the options of an engine by name: type, range, default and help.
+
+    >>> engine_options("sse")["mutation"]["range"]
+    ['normal', 'rank']
+    >>> engine_options("sse")["rate"]["default"]
+    0.15
+    """
+    _core.check_engine_options(engine)  # raises if there is no such engine
+    found = next(one for one in json.loads(_core.engine_list()) if one["name"] == engine)
+    return {option.pop("name"): option for option in found["options"]}
+
+
+def _checked_options(engine: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the options that are not the defaults."""
+    checked: dict[str, Any] = json.loads(_core.check_engine_options(engine, options_dict(options)))
+    return checked

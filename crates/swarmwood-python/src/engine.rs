@@ -4,11 +4,12 @@ use std::sync::{Mutex, MutexGuard};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBool, PyBytes, PyDict};
 use swarmwood::checkpoint::snapshot::{decode, encode, of_datum, to_datum};
+use swarmwood::search::options::{EngineOptions, OptionValue};
 use swarmwood::search::trial::FIRST_EXTERNAL_ID;
 use swarmwood::search::{Capabilities, ExternalTrial, Snapshot, Space, Trial, TrialResult};
-use swarmwood::tune::{engine, space_file};
+use swarmwood::tune::{engine, engine_options, space_file};
 
 use crate::errors::{SwarmwoodError, guarded, python_error};
 use crate::point_dict::{dict_of_point, point_of_dict};
@@ -76,14 +77,43 @@ fn parse_space(space: &str) -> PyResult<Space> {
     space_file::parse("space", space).map_err(python_error)
 }
 
+/// The options of a dictionary, not yet checked; those that are `None` have their defaults.
+fn parse_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<EngineOptions> {
+    let Some(options) = options else { return Ok(EngineOptions::DEFAULTS) };
+    let mut pairs = Vec::with_capacity(options.len());
+    for (name, value) in options.iter().filter(|(_, value)| !value.is_none()) {
+        // A bool is an int to Python: it comes first.
+        let value = if let Ok(flag) = value.cast::<PyBool>() {
+            OptionValue::Flag(flag.is_true())
+        } else if let Ok(number) = value.extract::<i64>() {
+            OptionValue::Integer(number)
+        } else if let Ok(number) = value.extract::<f64>() {
+            OptionValue::Real(number)
+        } else {
+            OptionValue::Text(value.str()?.to_string_lossy().into_owned())
+        };
+        pairs.push((name.str()?.to_string_lossy().into_owned(), value));
+    }
+    Ok(pairs.into_iter().collect())
+}
+
 #[pymethods]
 impl PyEngine {
     /// Creates an engine by name; the space is the text of a space file.
     #[new]
-    fn new(py: Python<'_>, space: &str, name: String, seed: u64) -> PyResult<PyEngine> {
+    #[pyo3(signature = (space, name, seed, options=None))]
+    fn new(
+        py: Python<'_>,
+        space: &str,
+        name: String,
+        seed: u64,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<PyEngine> {
         guarded(|| {
             let space = parse_space(space)?;
-            let engine = py.detach(|| engine::make(&name, &space, seed)).map_err(python_error)?;
+            let options = parse_options(options)?;
+            let engine = py.detach(|| engine::make(&name, &options, &space, seed));
+            let engine = engine.map_err(python_error)?;
             Ok(PyEngine { space, name, engine: Mutex::new(engine) })
         })
     }
@@ -197,6 +227,22 @@ impl PyEngine {
 #[pyfunction]
 pub fn engines() -> PyResult<Vec<(&'static str, &'static str)>> {
     guarded(|| Ok(engine::names()))
+}
+
+/// The engines with their options, as the text of a JSON array.
+#[pyfunction]
+pub fn engine_list() -> PyResult<String> {
+    guarded(|| Ok(engine_options::list_json().to_string()))
+}
+
+/// Checks the options of an engine; returns those that are not the defaults, as text of JSON.
+#[pyfunction]
+#[pyo3(signature = (engine, options=None))]
+pub fn check_engine_options(engine: &str, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
+    guarded(|| {
+        let options = engine::check_options(engine, &parse_options(options)?);
+        Ok(engine_options::to_json(&options.map_err(python_error)?).to_string())
+    })
 }
 
 /// The name of the default engine.

@@ -22,7 +22,7 @@ mod training;
 #[pyo3::pymodule]
 mod _core {
     #[pymodule_export]
-    use super::engine::{PyEngine, default_engine, engines};
+    use super::engine::{PyEngine, check_engine_options, default_engine, engine_list, engines};
     #[pymodule_export]
     use super::errors::{DataError, FileFormatError, ParameterError, SwarmwoodError};
     #[pymodule_export]

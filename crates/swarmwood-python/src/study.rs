@@ -6,7 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use swarmwood::tune::importance::{ParameterValues, of_columns};
-use swarmwood::tune::{StudyRecord, TrialOutcome, TrialRecord, read_study as read, space_file};
+use swarmwood::tune::{
+    StudyRecord, TrialOutcome, TrialRecord, engine_options, read_study as read, space_file,
+};
 
 use crate::errors::{guarded, python_error};
 use crate::point_dict::dict_of_point;
@@ -21,6 +23,10 @@ pub fn read_study(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> 
 
         let study = PyDict::new(py);
         study.set_item("engine", &header.engine)?;
+        study.set_item(
+            "engine_options",
+            engine_options::to_json(&header.engine_options).to_string(),
+        )?;
         study.set_item("seed", header.seed)?;
         study.set_item("task", &header.task.text)?;
         study.set_item("metric", &header.task.metric.name)?;

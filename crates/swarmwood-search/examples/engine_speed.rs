@@ -7,6 +7,7 @@
 
 use std::time::{Duration, Instant};
 
+use swarmwood_search::options::EngineOptions;
 use swarmwood_search::registry::{ENGINES, create};
 use swarmwood_search::{Engine, Param, Schemata, Space, Tpe, TrialResult, schemata, tpe};
 
@@ -60,7 +61,9 @@ fn main() -> Result<(), swarmwood_search::Error> {
             Ok::<(), swarmwood_search::Error>(())
         };
     for spec in ENGINES {
-        report(spec.name, &|seed| create(ENGINES, spec.name, &space, seed))?;
+        report(spec.name, &|seed| {
+            create(ENGINES, spec.name, &EngineOptions::DEFAULTS, &space, seed)
+        })?;
     }
     report("schemata, not smoothed", &|seed| {
         let config =

@@ -15,6 +15,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::perturbation::{PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
@@ -77,12 +78,38 @@ impl AnnealingConfig {
 /// ```
 pub type Annealing = SteadyStateEngine<AnnealingMethod>;
 
+/// The options of [`Annealing`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "initial_points",
+        (1, MAX_COUNT as i64),
+        10,
+        "number of points of the initial design",
+    ),
+    OptionSpec::real(
+        "temperature",
+        (0.0, 1e9),
+        0.5,
+        "initial temperature, in units of the difference between the best and the median loss of \
+         the initial design",
+    ),
+];
+
+impl AnnealingConfig {
+    fn of(options: &OptionValues) -> Self {
+        AnnealingConfig {
+            start: options.count("initial_points"),
+            temperature: options.real("temperature"),
+        }
+    }
+}
+
 /// The registration of [`Annealing`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Annealing::NAME,
     summary: "simulated annealing, without repeats",
-    build: |space, seed| boxed(Annealing::new(space, AnnealingConfig::default(), seed)),
-    snapshot_name: Annealing::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Annealing::new(space, AnnealingConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Annealing::resume(space, snapshot)),
 };
 

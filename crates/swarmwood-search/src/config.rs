@@ -1,11 +1,26 @@
 //! Checks of engine configurations. All errors are collected and reported at once.
 
 use crate::error::{Error, ParamError};
+use crate::options::OptionSpec;
 use crate::point::Point;
 use crate::space::Space;
 
 /// The largest population.
 const MAX_POPULATION: usize = 1_000_000;
+
+/// The bounds of the option `population`.
+pub(crate) const fn population_bounds(min: usize) -> (i64, i64) {
+    (min as i64, MAX_POPULATION as i64)
+}
+
+/// The option `generations` of engines without a limit by default.
+pub(crate) const GENERATIONS: OptionSpec = OptionSpec::integer(
+    "generations",
+    (1, 1_000_000_000),
+    1,
+    "number of generations, the initial one included, after which the search ends",
+)
+.unless_given("unlimited");
 
 /// The errors of a configuration found so far.
 #[derive(Debug, Default)]

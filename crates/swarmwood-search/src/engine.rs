@@ -1,6 +1,7 @@
 //! The interface of all search engines.
 
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::point::Point;
 use crate::snapshot::Snapshot;
 use crate::space::{Domain, ParamScale, Space};
@@ -65,14 +66,14 @@ pub type BuildResult = Result<Box<dyn Engine>, Error>;
 /// The registration of an engine: everything that is known about it beside its code.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineSpec {
-    /// The name under which users choose it.
+    /// The name under which users choose it, and the name in its snapshots.
     pub name: &'static str,
     /// One line about it for help texts, without a full stop.
     pub summary: &'static str,
-    /// Builds the engine on a space, with a seed and the configuration for tuning.
-    pub build: fn(&Space, u64) -> BuildResult,
-    /// The name in its snapshots; usually `name`.
-    pub snapshot_name: &'static str,
+    /// Its options. The defaults are for tuning: any kind of space and some hundred trials.
+    pub options: &'static [OptionSpec],
+    /// Builds the engine on a space, with a seed and valid options.
+    pub build: fn(&Space, u64, &OptionValues) -> BuildResult,
     /// Resumes the engine on a space from a snapshot.
     pub resume: fn(&Space, &Snapshot) -> BuildResult,
 }

@@ -13,6 +13,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::perturbation::{DEFAULT_WIDTH, PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
@@ -78,12 +79,47 @@ impl GaConfig {
 /// ```
 pub type Ga = SteadyStateEngine<GaMethod>;
 
+/// The options of [`Ga`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "population",
+        (1, MAX_COUNT as i64),
+        20,
+        "size of the population and of the initial design",
+    ),
+    OptionSpec::integer(
+        "tournament",
+        (1, MAX_COUNT as i64),
+        2,
+        "number of members that a parent is the best of",
+    ),
+    OptionSpec::real("crossover", (0.0, 1.0), 0.9, "probability that a child has two parents"),
+    OptionSpec::real(
+        "mutation",
+        (0.0, 1.0),
+        0.0,
+        "mutation rate per value; auto changes one value per child on average",
+    )
+    .unless_given("auto"),
+];
+
+impl GaConfig {
+    fn of(options: &OptionValues) -> Self {
+        GaConfig {
+            population: options.count("population"),
+            tournament: options.count("tournament"),
+            crossover: options.real("crossover"),
+            mutation: options.optional_real("mutation"),
+        }
+    }
+}
+
 /// The registration of [`Ga`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Ga::NAME,
     summary: "genetic algorithm: tournaments, uniform crossover, mutation, without repeats",
-    build: |space, seed| boxed(Ga::new(space, GaConfig::default(), seed)),
-    snapshot_name: Ga::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Ga::new(space, GaConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Ga::resume(space, snapshot)),
 };
 

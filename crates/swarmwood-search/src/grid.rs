@@ -17,6 +17,7 @@
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::perturbation::{DEFAULT_WIDTH, PointMutation, mutate};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
@@ -70,12 +71,26 @@ impl GridConfig {
 /// ```
 pub type GridSearch = SteadyStateEngine<GridMethod>;
 
+/// The options of [`GridSearch`].
+const OPTIONS: &[OptionSpec] = &[OptionSpec::integer(
+    "steps",
+    (2, MAX_COUNT as i64),
+    10,
+    "number of values of a real parameter, both bounds included",
+)];
+
+impl GridConfig {
+    fn of(options: &OptionValues) -> Self {
+        GridConfig { steps: options.count("steps") }
+    }
+}
+
 /// The registration of [`GridSearch`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: GridSearch::NAME,
-    summary: "grid search, points near the best first, ten values per real parameter",
-    build: |space, seed| boxed(GridSearch::new(space, GridConfig::default(), seed)),
-    snapshot_name: GridSearch::NAME,
+    summary: "grid search, points near the best first",
+    options: OPTIONS,
+    build: |space, seed, options| boxed(GridSearch::new(space, GridConfig::of(options), seed)),
     resume: |space, snapshot| boxed(GridSearch::resume(space, snapshot)),
 };
 

@@ -27,6 +27,7 @@ pub mod grid;
 mod latin_hypercube;
 pub mod nearest;
 pub mod normal;
+pub mod options;
 mod particle_swarm;
 mod perturbation;
 pub mod point;

@@ -7,9 +7,11 @@
 //! particle swarm optimizer", 1998 (0.9 to 0.4 with c1 = c2 = 2,
 //! [`PsoConfig::linearly_decreasing`]); Zhan et al. 2009 compare adaptive PSO with that variant.
 
-use crate::config::{ConfigErrors, invalid_config};
+use crate::config::{ConfigErrors, GENERATIONS, invalid_config, population_bounds};
+use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
 use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::options::{OptionCondition, OptionSpec, OptionValues};
 use crate::particle_swarm::{MoveCoefficients, ParticleSwarm};
 use crate::point::Point;
 use crate::position_matrix::PositionMatrix;
@@ -101,6 +103,58 @@ impl PsoConfig {
 /// # Ok::<(), swarmwood_search::Error>(())
 /// ```
 pub type Pso = GenerationalEngine<PsoMethod>;
+
+/// The options of [`Pso`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer("population", population_bounds(1), 10, "number of particles"),
+    GENERATIONS,
+    OptionSpec::real(
+        "inertia",
+        (0.0, 1.0),
+        0.7298,
+        "w, the inertia weight, at the start of the search if it changes",
+    ),
+    OptionSpec::real(
+        "final_inertia",
+        (0.0, 1.0),
+        0.4,
+        "inertia weight in the last generation, reached in equal steps",
+    )
+    .unless_given("constant")
+    .when(OptionCondition::IsSet("generations")),
+    OptionSpec::real("c1", (0.0, 4.0), 1.49618, "acceleration toward the personal best"),
+    OptionSpec::real("c2", (0.0, 4.0), 1.49618, "acceleration toward the global best"),
+    OptionSpec::real(
+        "max_velocity",
+        (1e-9, 1.0),
+        0.2,
+        "largest velocity, as a fraction of the range of a parameter",
+    ),
+];
+
+impl PsoConfig {
+    fn of(options: &OptionValues) -> Self {
+        let inertia = options.real("inertia");
+        PsoConfig {
+            population: options.count("population"),
+            generations: options.optional_natural("generations"),
+            start: None,
+            inertia: (inertia, options.optional_real("final_inertia").unwrap_or(inertia)),
+            c1: options.real("c1"),
+            c2: options.real("c2"),
+            max_velocity: options.real("max_velocity"),
+        }
+    }
+}
+
+/// The registration of [`Pso`].
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: Pso::NAME,
+    summary: "particle swarm with fixed coefficients in the unit cube",
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Pso::new(space, PsoConfig::of(options), seed)),
+    resume: |space, snapshot| boxed(Pso::resume(space, snapshot)),
+};
 
 /// The method of [`Pso`].
 #[derive(Debug, Clone, PartialEq)]

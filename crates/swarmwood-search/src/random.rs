@@ -23,8 +23,8 @@ const VERSION: u64 = 2;
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: RandomSearch::NAME,
     summary: "random search without repeats: the baseline",
-    build: |space, seed| boxed(RandomSearch::new(space, seed)),
-    snapshot_name: RandomSearch::NAME,
+    options: &[],
+    build: |space, seed, _| boxed(RandomSearch::new(space, seed)),
     resume: |space, snapshot| boxed(RandomSearch::resume(space, snapshot)),
 };
 

@@ -1,14 +1,15 @@
 //! The recipe "a search engine" of CONTRIBUTING.md, carried out: a new engine that uses nothing but
 //! the public interface, registers itself and passes the contract suite.
 
-use swarmwood_search::contract::check_spec;
+use swarmwood_search::contract::{check_options, check_spec};
 use swarmwood_search::engine::{EngineSpec, boxed};
+use swarmwood_search::options::{EngineOptions, OptionSpec, OptionValues};
 use swarmwood_search::registry::{self, ENGINES};
 use swarmwood_search::steady_state::{AskContext, SteadyStateEngine, SteadyStateMethod};
 use swarmwood_search::trial_log::FinishedTrial;
 use swarmwood_search::{Datum, Error, Param, Point, Space, TrialResult};
 
-// Step 1: the engine, its configuration and its registration, in one file.
+// Step 1: the engine, its configuration, its options and its registration, in one file.
 
 /// Random local search: a random point between the best one and a random one.
 type LocalSearch = SteadyStateEngine<LocalSearchMethod>;
@@ -19,17 +20,27 @@ struct LocalSearchConfig {
     start: usize,
 }
 
-impl Default for LocalSearchConfig {
-    fn default() -> Self {
-        LocalSearchConfig { start: 5 }
+/// The options of [`LocalSearch`].
+const OPTIONS: &[OptionSpec] = &[OptionSpec::integer(
+    "initial_points",
+    (1, 1000),
+    5,
+    "number of points of the initial design",
+)];
+
+impl LocalSearchConfig {
+    fn of(options: &OptionValues) -> Self {
+        LocalSearchConfig { start: options.count("initial_points") }
     }
 }
 
 const SPEC: EngineSpec = EngineSpec {
     name: LocalSearch::NAME,
     summary: "random local search",
-    build: |space, seed| boxed(LocalSearch::new(space, LocalSearchConfig::default(), seed)),
-    snapshot_name: LocalSearch::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| {
+        boxed(LocalSearch::new(space, LocalSearchConfig::of(options), seed))
+    },
     resume: |space, snapshot| boxed(LocalSearch::resume(space, snapshot)),
 };
 
@@ -101,12 +112,14 @@ fn registered() -> impl Iterator<Item = &'static EngineSpec> {
 #[test]
 fn the_new_engine_passes_the_contract() {
     check_spec(&SPEC).unwrap();
+    check_options(&SPEC, 10).unwrap();
 }
 
 #[test]
 fn the_new_engine_is_known_by_its_name() {
     let space = Space::new(vec![Param::real("x", 0.0, 1.0), Param::real("y", 0.0, 1.0)]).unwrap();
-    let mut engine = registry::create(registered(), "local", &space, 7).unwrap();
+    let options = EngineOptions::parse("initial_points=9");
+    let mut engine = registry::create(registered(), "local", &options, &space, 7).unwrap();
     for _ in 0..200 {
         for trial in engine.ask(1) {
             let loss = space.encode(&trial.point).iter().map(|u| (u - 0.3).powi(2)).sum();
@@ -117,6 +130,14 @@ fn the_new_engine_is_known_by_its_name() {
 
     let mut resumed = registry::resume(registered(), &space, &engine.snapshot()).unwrap();
     assert_eq!(resumed.ask(3), engine.ask(3));
-    let error = registry::create(registered(), "locl", &space, 7).err().unwrap().to_string();
-    assert!(error.ends_with("did you mean 'local'?"), "{error}");
+    let refused = |name: &str, options: &str| {
+        let options = EngineOptions::parse(options);
+        registry::create(registered(), name, &options, &space, 7).err().unwrap().to_string()
+    };
+    assert!(refused("locl", "").ends_with("did you mean 'local'?"));
+    assert_eq!(
+        refused("local", "initial_points=0"),
+        "setting 'initial_points' of engine 'local': is '0', must be a whole number from 1 to 1000"
+    );
+    assert!(refused("local", "initial_point=3").ends_with("did you mean 'initial_points'?"));
 }

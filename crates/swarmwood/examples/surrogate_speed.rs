@@ -7,6 +7,7 @@
 
 use std::time::Instant;
 
+use swarmwood::search::options::EngineOptions;
 use swarmwood::search::{Param, Space, TrialResult};
 use swarmwood::tune::engine;
 
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names = if named.is_empty() { vec!["forest", "gbrt", "tpe", "schemata"] } else { named };
     let space = space()?;
     for name in names {
-        let mut engine = engine::make(name, &space, 7)?;
+        let mut engine = engine::make(name, &EngineOptions::DEFAULTS, &space, 7)?;
         let mut micros = Vec::with_capacity(trials);
         for _ in 0..trials {
             let started = Instant::now();

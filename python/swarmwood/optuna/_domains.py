@@ -52,9 +52,9 @@ class Domains:
             point[name] = value
         return point
 
-    def engine(self, name: str, seed: int) -> _core.Engine:
+    def engine(self, name: str, seed: int, options: dict[str, Any] | None = None) -> _core.Engine:
         """Return a new engine that searches the space."""
-        return _core.Engine(self.text, name, seed)
+        return _core.Engine(self.text, name, seed, options)
 
 
 def _stepped(one: BaseDistribution) -> bool:

@@ -14,6 +14,7 @@ adopted.
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import insort
 from collections.abc import Iterable, Mapping
@@ -54,10 +55,20 @@ def key_of(point: Configuration) -> Key:
 class History:
     """One search: an engine, its seed, its space, and its trials."""
 
-    def __init__(self, engine: str, seed: int, domains: Domains, maximize: bool) -> None:
+    def __init__(
+        self,
+        engine: str,
+        options: dict[str, Any],
+        seed: int,
+        domains: Domains,
+        maximize: bool,
+    ) -> None:
         self.domains = domains
         self.by = f"{engine}/{seed}"
-        self._name, self._seed = engine, seed
+        if options:
+            # Searches with other options have other records.
+            self.by += "/" + json.dumps(options, sort_keys=True)
+        self._name, self._options, self._seed = engine, options, seed
         self._maximize = maximize
         self._forget()
         self._start()
@@ -70,7 +81,7 @@ class History:
         self._ended: dict[int, int] = {}
 
     def _start(self) -> None:
-        self._engine = self.domains.engine(self._name, self._seed)
+        self._engine = self.domains.engine(self._name, self._seed, self._options)
         #: The trials of the turns so far.
         self._turns: list[int] = []
         #: Running trials of this search: number in the study, number in the engine, configuration.

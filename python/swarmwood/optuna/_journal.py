@@ -52,7 +52,8 @@ def load_study(
     }
     direction = StudyDirection.MAXIMIZE if journal_data["maximize"] else StudyDirection.MINIMIZE
     study = optuna.create_study(storage=storage, study_name=study_name, direction=direction)
-    for name in ("engine", "seed", "task", "metric"):
+    journal_data["engine_options"] = json.loads(journal_data["engine_options"])
+    for name in ("engine", "engine_options", "seed", "task", "metric"):
         study.set_user_attr(f"swarmwood_{name}", journal_data[name])
     study.add_trials(
         _trial(one, distributions) for one in journal_data["trials"] if one["state"] in STATES

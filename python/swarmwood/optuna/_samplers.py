@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from swarmwood import _core
 from swarmwood._errors import parameter_error
+from swarmwood._space import options_dict
 from swarmwood.optuna._domains import Domains, independent_value
 from swarmwood.optuna._history import RECORD, History, is_enqueued, record_of
 
@@ -69,6 +71,9 @@ class EngineSampler(BaseSampler):
     ----------
     engine : str, default="tpe"
         One of `swarmwood.engines()`.
+    engine_options : dict, default=None
+        Options of the engine by name, such as `{"mutation": "rank", "rate": 0.2}` of `sse`; see
+        `swarmwood.engine_options`. None is the defaults.
     seed : int or None, default=None
         Random seed; sequential trials are reproducible. None draws a seed and stores it in the
         study, where samplers of other processes find it.
@@ -89,6 +94,7 @@ class EngineSampler(BaseSampler):
         self,
         engine: str = "tpe",
         *,
+        engine_options: Mapping[str, Any] | None = None,
         seed: int | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
     ) -> None:
@@ -98,6 +104,8 @@ class EngineSampler(BaseSampler):
         if seed is not None and not 0 <= seed < 2**64:
             raise parameter_error("seed", f"is {seed!r}, must be a whole number from 0")
         self.engine = engine
+        checked = _core.check_engine_options(engine, options_dict(engine_options))
+        self.engine_options: dict[str, Any] = json.loads(checked)
         self.seed = seed
         self._given = dict(search_space) if search_space is not None else None
         self._lock = Lock()
@@ -111,10 +119,16 @@ class EngineSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         # The rest of the state is in the storage.
-        return {"engine": self.engine, "seed": self.seed, "given": self._given}
+        return {
+            "engine": self.engine,
+            "engine_options": self.engine_options,
+            "seed": self.seed,
+            "given": self._given,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.engine, self.seed, self._given = state["engine"], state["seed"], state["given"]
+        self.engine, self.engine_options = state["engine"], state["engine_options"]
+        self.seed, self._given = state["seed"], state["given"]
         self._lock = Lock()
         self._forget()
 
@@ -253,7 +267,9 @@ class EngineSampler(BaseSampler):
         bracket = getattr(study, "_bracket_id", None)
         of = (*_study_key(study), bracket, seed, domains.fingerprint, maximize)
         # Until the record is written, the engine is ahead of the study.
-        history = self._histories.pop(of, None) or History(self.engine, seed, domains, maximize)
+        history = self._histories.pop(of, None) or History(
+            self.engine, self.engine_options, seed, domains, maximize
+        )
         history.follow(trials)
         point, record = history.next(trials, trial.number)
         self._write(study, trial, record)
@@ -300,17 +316,23 @@ class SchemataSampler(EngineSampler):
     """
 
     def __init__(
-        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
+        self,
+        *,
+        engine_options: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
     ) -> None:
-        super().__init__("schemata", seed=seed, search_space=search_space)
+        super().__init__(
+            "schemata", engine_options=engine_options, seed=seed, search_space=search_space
+        )
 
 
 class SwarmSampler(EngineSampler):
     """Sampler for Optuna by the discrete particle swarm: particles copy values of better ones.
 
-    The engine `pso` of swarmwood, after Rao 2022, with twenty particles, a cache and mutation; see
-    `EngineSampler` for the parameters. It works in generations of twenty: trials that start while
-    the last ones of a generation are running are random.
+    The engine `pso-discrete` of swarmwood, after Rao 2022, with twenty particles, a cache and
+    mutation; see `EngineSampler` for the parameters. It works in generations of twenty: trials that
+    start while the last ones of a generation are running are random.
 
     Examples
     --------
@@ -324,6 +346,12 @@ class SwarmSampler(EngineSampler):
     """
 
     def __init__(
-        self, *, seed: int | None = None, search_space: Mapping[str, BaseDistribution] | None = None
+        self,
+        *,
+        engine_options: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
     ) -> None:
-        super().__init__("pso", seed=seed, search_space=search_space)
+        super().__init__(
+            "pso-discrete", engine_options=engine_options, seed=seed, search_space=search_space
+        )

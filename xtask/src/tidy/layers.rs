@@ -34,6 +34,7 @@ const MODULES: &[ModuleLayers] = &[
             &["error", "nearest", "normal", "rng"],
             &["point", "latin_hypercube"],
             &["space", "trial"],
+            &["options"],
             &["snapshot", "config", "perturbation"],
             &["engine", "position_matrix", "evolutionary_state"],
             &["trial_log"],

@@ -151,6 +151,7 @@ fn configuration(run: &ReportRun) -> Html {
         ("Task", header.task.text.clone()),
         ("Metric", format!("{}, {better} is better", header.task.metric.name)),
         ("Engine", header.engine.clone()),
+        ("Engine options", header.engine_options.to_string()),
         ("Seed", header.seed.to_string()),
         ("Concurrent trials", header.parallel_trials.to_string()),
         (

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use swarmwood::tune::importance::ranked;
-use swarmwood::tune::{StudyHeader, StudyRecord, TrialOutcome, TrialRecord, named};
+use swarmwood::tune::{
+    StudyHeader, StudyRecord, TrialOutcome, TrialRecord, engine_options, named, space_file,
+};
 use swarmwood::{Error, Result};
 
 use crate::format::{count, number};
@@ -47,7 +49,8 @@ pub(crate) fn reason(trial: &TrialRecord) -> &str {
 
 /// A study and its trials: the best ones, or all in order.
 pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
-    let StudyHeader { engine, seed, parallel_trials, folds, prune, task, space } = &study.header;
+    let StudyHeader { engine, engine_options, seed, parallel_trials, folds, prune, task, space } =
+        &study.header;
     let with = |name: &str| study.trials.iter().filter(|trial| state(trial) == name).count();
     let counts: Vec<String> = STATES
         .iter()
@@ -65,6 +68,9 @@ pub(super) fn show(study: &StudyRecord, top: Option<usize>) -> String {
         count(*folds, "fold")
     ));
 
+    if !engine_options.is_empty() {
+        text.push_str(&format!("options   {engine_options}\n"));
+    }
     text.push_str(&format!("space     {}\n", space_text(study)));
     let spent: f64 = study.trials.iter().map(|trial| trial.seconds).sum();
     text.push_str(&format!(
@@ -272,11 +278,12 @@ pub(super) fn json(study: &StudyRecord) -> Value {
         "metric": header.task.metric.name,
         "higher_is_better": header.task.metric.from.is_some(),
         "engine": header.engine,
+        "engine_options": engine_options::to_json(&header.engine_options),
         "seed": header.seed,
         "parallel": header.parallel_trials,
         "folds": header.folds,
         "pruning": header.prune,
-        "space": swarmwood::tune::space_file::to_json(&header.space),
+        "space": space_file::to_json(&header.space),
         "created_by": study.created_by,
         "best_trial": study.best().map(|best| best.id),
         "importance": ranked(&header.space, &study.trials).into_iter().map(|(name, share)| json!({"parameter": name, "importance": share})).collect::<Vec<_>>(),

@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use swarmwood::params::{Gather, TABLE, ValidParams, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
+use swarmwood::search::options::EngineOptions;
 use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
 use swarmwood::tune::{
     FinalFit, NativeConfig, NativeObjective, Study, StudyHeader, StudyLimits, StudyMetric,
@@ -14,8 +15,9 @@ use swarmwood::tune::{
 };
 use swarmwood::{Result, store, tune};
 
+use super::engine_flags;
 use super::progress::TrialProgress;
-use super::summary::{BestTrialUpdate, TuneSeconds, TuneSummary};
+use super::summary::{BestTrialUpdate, TuneSeconds, TuneSummary, engine_text};
 use super::{FOLDS, HOLDOUT, OWN, PARALLEL, TRIALS};
 use crate::console::{self, Console};
 use crate::flags;
@@ -32,6 +34,7 @@ pub(super) struct BuiltinTuneRequest {
     given: Vec<&'static str>,
     space: String,
     engine: String,
+    engine_options: EngineOptions,
     metric: String,
     folds: usize,
     holdout: f64,
@@ -88,6 +91,9 @@ impl BuiltinTuneRequest {
         let source = flags::source(
             flags.get_one::<PathBuf>("data").map_or(Path::new("-"), PathBuf::as_path),
         );
+        let engine = text("engine", engine::DEFAULT);
+        let engine_options = engine_flags::engine_options(flags, &engine, &mut gather);
+        engine_flags::refuse_misplaced_options(&engine, &given, &mut gather);
         let params = gather.finish()?;
 
         Ok(BuiltinTuneRequest {
@@ -95,7 +101,8 @@ impl BuiltinTuneRequest {
             options,
             given,
             space: text("space", "default"),
-            engine: text("engine", engine::DEFAULT),
+            engine,
+            engine_options,
             metric: text("metric", "auto"),
             folds,
             holdout,
@@ -245,6 +252,7 @@ fn header(
 
     Ok(StudyHeader {
         engine: request.engine.clone(),
+        engine_options: request.engine_options.clone(),
         seed: request.params.seed,
         space,
         parallel_trials: request.parallel_trials,
@@ -271,7 +279,7 @@ fn search_line(
         count(request.folds, "fold"),
         canonical.join(", "),
         request.params.method.name(),
-        header.engine,
+        engine_text(header),
         header.task.metric.name
     )
 }

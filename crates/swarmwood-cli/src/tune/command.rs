@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use swarmwood::params::{Gather, TABLE};
 use swarmwood::tune::command::{CommandConfig, Program, ValueFrom};
 use swarmwood::tune::{
-    StopReason, Study, StudyHeader, StudyLimits, StudyOutcome, TrialOutcome, engine, named,
-    read_study, space_file,
+    StopReason, Study, StudyHeader, StudyLimits, StudyOutcome, TrialOutcome, engine,
+    engine_options, named, read_study, space_file,
 };
 use swarmwood::{Error, Result};
 
+use super::engine_flags;
 use super::progress::TrialProgress;
-use super::summary::{stop_reason_name, stop_reason_text};
+use super::summary::{engine_text, stop_reason_name, stop_reason_text};
 use super::{OWN, TRIALS};
 use crate::console;
 use crate::flags;
@@ -126,6 +127,17 @@ impl CommandTuneRequest {
             );
         }
 
+        let engine = flags
+            .get_one::<String>("engine")
+            .or(known.as_ref().map(|header| &header.engine))
+            .cloned();
+        let engine = engine.unwrap_or_else(|| engine::DEFAULT.to_string());
+        let given = engine_flags::engine_options(flags, &engine, &mut gather);
+        let of_study = known
+            .as_ref()
+            .filter(|header| header.engine == engine && !flags.contains_id("engine-options"));
+        let engine_options = of_study.map_or(given, |header| header.engine_options.clone());
+
         let params = gather.finish()?;
         let space = match (&file, &known) {
             (None, Some(header)) => header.space.clone(),
@@ -134,15 +146,12 @@ impl CommandTuneRequest {
         };
 
         let program = Program::new(command, &space, settings)?;
-        let engine = flags
-            .get_one::<String>("engine")
-            .or(known.as_ref().map(|header| &header.engine))
-            .cloned();
         let seed_of_study =
             known.as_ref().map(|header| header.seed).filter(|_| !flags.contains_id("seed"));
 
         let header = StudyHeader {
-            engine: engine.unwrap_or_else(|| engine::DEFAULT.to_string()),
+            engine,
+            engine_options,
             seed: seed_of_study.unwrap_or(params.seed),
             space,
             parallel_trials,
@@ -216,7 +225,7 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
 
     console.line(&format!(
         "tuning {1} with {0}, {2} concurrent, seed {3}{4}",
-        header.engine,
+        engine_text(&header),
         count(header.space.len(), "parameter"),
         count(header.parallel_trials, "trial"),
         header.seed,
@@ -311,6 +320,7 @@ fn report(header: &StudyHeader, outcome: &StudyOutcome, seconds: f64) -> Value {
 
     json!({
         "engine": header.engine,
+        "engine_options": engine_options::to_json(&header.engine_options),
         "seed": header.seed,
         "parallel": header.parallel_trials,
         "metric": metric.name,

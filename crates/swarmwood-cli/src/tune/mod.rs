@@ -2,6 +2,7 @@
 
 mod builtin;
 mod command;
+mod engine_flags;
 mod progress;
 mod summary;
 
@@ -34,6 +35,7 @@ Examples:
   swarmwood tune houses.csv --target price --study study.jsonl --out model.json
   swarmwood tune wine.csv --target quality --space paper-a --metric r2 --trials 200
   swarmwood tune wine.csv --target quality --early-stopping-rounds 20 --trees 2000 --ensemble 5
+  swarmwood tune wine.csv --target quality --engine sse --engine-options mutation=rank,rate=0.2
   swarmwood tune --command 'python train.py --rate {rate} --depth {depth}' --space space.toml --study study.jsonl
 
 Flags of training parameters fix their values; everything in the search space is tuned. A fifth of
@@ -50,7 +52,7 @@ pub fn command() -> Command {
         .args_override_self(true)
         .arg(
             flags::data_arg("training data: CSV (plain or gzip), Parquet, or - for standard input")
-                .required_unless_present("command"),
+                .required_unless_present_any(["command", "list-engines"]),
         )
         .arg(flags::text_flag("target", "COLUMN", "column to predict"))
         .args(flags::table_flags())
@@ -97,6 +99,8 @@ fn search_flags() -> Vec<Arg> {
     vec![
         flags::text_flag("space", "SPACE", "search space").help(space),
         flags::text_flag("engine", "NAME", "search algorithm").help(engine),
+        engine_flags::options_flag(),
+        engine_flags::list_flag(),
         flags::count_flag("trials", "N", "number of configurations to evaluate [default: 100]"),
         flags::count_flag(
             "parallel",
@@ -129,12 +133,15 @@ fn fixed_parameter_flag(spec: &'static ParamSpec) -> Arg {
         "seed" => {
             arg.help("random seed of the search, the folds, the hold-out and the fits [default: 0]")
         }
-        _ => arg,
+        _ => engine_flags::with_engine_hint(spec, arg),
     }
 }
 
 /// Runs the command.
 pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
+    if flags.get_flag("list-engines") {
+        return engine_flags::print_list(flags);
+    }
     match flags.get_one::<String>("command") {
         Some(text) => command::run(flags, text, interrupt),
         None => builtin::run(flags, interrupt),

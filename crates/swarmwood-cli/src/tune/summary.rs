@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use swarmwood::tune::finish::HoldoutResult;
 use swarmwood::tune::{
     ScoreEstimate, StopReason, StudyHeader, StudyOutcome, TuneEvent, TuningResult, TuningScore,
-    named,
+    engine_options, named,
 };
 
 use crate::format::{count, number};
@@ -144,6 +144,7 @@ impl TuneSummary {
         json!({
             "method": finished.params.method.name(),
             "engine": self.header.engine,
+            "engine_options": engine_options::to_json(&self.header.engine_options),
             "seed": self.header.seed,
             "metric": self.score.name,
             "higher_is_better": self.score.higher_is_better,
@@ -184,6 +185,14 @@ fn holdout_json(holdout: &HoldoutResult) -> Value {
         "ensemble": holdout.ensemble.map(score_json),
         "metrics": metrics_json(&holdout.metrics),
     })
+}
+
+/// The engine and its options, unless all are defaults.
+pub(super) fn engine_text(header: &StudyHeader) -> String {
+    match header.engine_options.is_empty() {
+        true => header.engine.clone(),
+        false => format!("{} ({})", header.engine, header.engine_options),
+    }
 }
 
 /// Why the search stopped, unless all trials are done.

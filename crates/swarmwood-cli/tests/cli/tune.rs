@@ -123,3 +123,69 @@ fn errors_are_reported_before_any_fit() {
     tune("--out nowhere/m.json").ends(1, &["nowhere"]);
     assert!(!dir.path().join("model.json").exists());
 }
+
+#[test]
+fn engine_options_reach_the_engine_and_stay_with_the_study() {
+    let dir = Scratch::new();
+    dir.file("train.csv", regression(120, 2)).file("space.toml", SPACE);
+    let line = "tune train.csv --target price --space space.toml --trials 6 --trees 5 --folds 2 --engine sse \
+                --study study.jsonl --out - --json";
+    let ranked = format!("{line} --engine-options mutation=rank,rate=0.5,population=3");
+    let report = dir.run(&ranked).works().json();
+    let options = serde_json::json!({"mutation": "rank", "rate": 0.5, "population": 3});
+    assert_eq!((&report["engine"], &report["engine_options"]), (&"sse".into(), &options));
+
+    dir.run(line).ends(
+        2,
+        &["engine_options is 'mutation=rank, rate=0.5, population=3' in the study, not the default"],
+    );
+    dir.run(&ranked.replace("rate=0.5", "rate=0.50,generations=unlimited")).works();
+    let shown = dir.run("study show study.jsonl").works();
+    assert!(shown.out.contains("options   mutation=rank, rate=0.5, population=3"));
+    assert_eq!(dir.run("study show study.jsonl --json").works().json()["engine_options"], options);
+}
+
+#[test]
+fn wrong_engine_options_are_reported_together_before_any_data_is_read() {
+    let dir = Scratch::new();
+    dir.file("train.csv", regression(60, 2));
+    let tune = |more: &str| dir.run(&format!("tune missing.csv --target price {more}"));
+    tune("--engine sse --engine-options mutatoin=rank,rate=7,sigma=1,population --learning-rate 5").ends(
+        2,
+        &[
+            "engine_options: 'mutatoin' is no option of engine 'sse', which has mutation, rate, \
+             population, generations; did you mean 'mutation'?",
+            "engine_options: 'rate' is '7', must be a number from 0 to 1",
+            "engine_options: 'sigma' belongs to engine 'cmaes'",
+            "engine_options: 'population' has no value",
+            "learning_rate: is 5",
+        ],
+    );
+    tune("--engine gbrt --engine-options trees=0").ends(2, &["'trees' is '0'", "from 1 to 1000"]);
+    tune("--engine random --engine-options rate=0.1").ends(2, &["engine 'random' has none"]);
+
+    // A flag of the learner that was meant for the engine.
+    tune("--engine sse --mutation 0.2").ends(
+        2,
+        &["mutation: is a parameter of training methods", "--engine-options mutation=VALUE"],
+    );
+}
+
+#[test]
+fn engines_are_listed_with_their_options() {
+    let dir = Scratch::new();
+    let list = dir.run("tune --list-engines").works().out;
+    for part in [
+        "pso-discrete: discrete particle swarm",
+        "normal or rank [default: normal]",
+        "a whole number from 1 to 1000000 [default: 20]",
+    ] {
+        assert!(list.contains(part), "{list}");
+    }
+    let engines = dir.run("tune --list-engines --json").works().json();
+    let engines = engines.as_array().unwrap();
+    assert_eq!(engines.len(), 14);
+    let sse = engines.iter().find(|engine| engine["name"] == "sse").unwrap();
+    assert_eq!(sse["options"][0]["range"], serde_json::json!(["normal", "rank"]));
+    assert_eq!(sse["options"][1]["default"], 0.15);
+}

@@ -38,10 +38,3 @@ pub use message::{
     SplitConstraints, SplitQuery, TreeId, Work,
 };
 pub use particles::{ParticleConfig, ParticleSet, TreeForm};
-
-/// An unlimited run on a pool.
-#[cfg(test)]
-pub(crate) fn unlimited(pool: &crate::pool::Pool) -> crate::context::Context<'_> {
-    let budget = Box::leak(Box::new(crate::budget::Budget::unlimited()));
-    crate::context::Context { pool, budget }
-}

@@ -23,11 +23,12 @@ mod elitist_learning;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{ConfigErrors, invalid_config};
+use crate::config::{ConfigErrors, invalid_config, population_bounds};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
 use crate::evolutionary_state::{AdaptiveCoefficients, EvolutionaryState, evolutionary_factor};
 use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::options::{OptionSpec, OptionValues};
 use crate::particle_swarm::{MoveCoefficients, ParticleSwarm};
 use crate::point::Point;
 use crate::position_matrix::PositionMatrix;
@@ -108,15 +109,47 @@ impl ApsoConfig {
 /// ```
 pub type Apso = GenerationalEngine<ApsoMethod>;
 
+/// The options of [`Apso`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer("population", population_bounds(1), 10, "number of particles"),
+    OptionSpec::integer(
+        "generations",
+        (1, 1_000_000_000),
+        500,
+        "number of generations, the initial one included, after which the search ends",
+    )
+    .or("unlimited"),
+    OptionSpec::real(
+        "max_velocity",
+        (1e-9, 1.0),
+        0.2,
+        "largest velocity, as a fraction of the range of a parameter",
+    ),
+    OptionSpec::flag(
+        "elitist",
+        true,
+        "whether the global best is mutated when the swarm has converged",
+    ),
+];
+
+impl ApsoConfig {
+    fn of(options: &OptionValues) -> Self {
+        ApsoConfig {
+            population: options.count("population"),
+            generations: options.optional_natural("generations"),
+            start: None,
+            max_velocity: options.real("max_velocity"),
+            elitist: options.flag("elitist"),
+        }
+    }
+}
+
 /// The registration of [`Apso`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Apso::NAME,
     summary: "adaptive particle swarm in the unit cube",
-    build: |space, seed| {
-        let config = ApsoConfig { population: 10, ..ApsoConfig::default() };
-        boxed(Apso::new(space, config, seed))
-    },
-    snapshot_name: Apso::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Apso::new(space, ApsoConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Apso::resume(space, snapshot)),
 };
 

@@ -24,10 +24,11 @@ mod strategy_params;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{ConfigErrors, invalid_config};
+use crate::config::{ConfigErrors, GENERATIONS, invalid_config, population_bounds};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
 use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::options::{OptionSpec, OptionValues};
 use crate::perturbation::reflect;
 use crate::point::Point;
 use crate::position_matrix::PositionMatrix;
@@ -116,12 +117,55 @@ impl CmaEsConfig {
 /// ```
 pub type CmaEs = GenerationalEngine<CmaEsMethod>;
 
+/// The options of [`CmaEs`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "population",
+        population_bounds(MIN_POPULATION),
+        MIN_POPULATION as i64,
+        "initial number of samples per generation; auto is 4 + 3 ln n for n parameters",
+    )
+    .unless_given("auto"),
+    GENERATIONS,
+    OptionSpec::real(
+        "sigma",
+        (1e-9, 10.0),
+        0.3,
+        "initial step size, as a fraction of the range of a parameter",
+    ),
+    OptionSpec::integer(
+        "restarts",
+        (0, 1_000_000),
+        0,
+        "number of restarts on stagnation, each with twice the population, before the search ends",
+    )
+    .unless_given("unlimited"),
+    OptionSpec::flag(
+        "margin",
+        true,
+        "whether discrete parameters keep some probability on neighbouring values",
+    ),
+];
+
+impl CmaEsConfig {
+    fn of(options: &OptionValues) -> Self {
+        CmaEsConfig {
+            population: options.optional_count("population"),
+            generations: options.optional_natural("generations"),
+            start: None,
+            sigma: options.real("sigma"),
+            restarts: options.optional_natural("restarts"),
+            margin: options.flag("margin"),
+        }
+    }
+}
+
 /// The registration of [`CmaEs`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: CmaEs::NAME,
     summary: "CMA-ES with margin for discrete parameters",
-    build: |space, seed| boxed(CmaEs::new(space, CmaEsConfig::default(), seed)),
-    snapshot_name: CmaEs::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(CmaEs::new(space, CmaEsConfig::of(options), seed)),
     resume: |space, snapshot| boxed(CmaEs::resume(space, snapshot)),
 };
 

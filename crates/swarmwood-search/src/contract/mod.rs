@@ -19,14 +19,18 @@ mod external_trials;
 #[cfg(test)]
 mod generations;
 mod playback;
+mod random_options;
 mod rules;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
+pub use random_options::check_options;
+
 use crate::engine::{BuildResult, EngineSpec};
 use crate::error::Error;
+use crate::options::OptionValues;
 use crate::snapshot::Snapshot;
 use crate::space::{Param, Space};
 
@@ -101,9 +105,11 @@ pub fn check(subject: &EngineUnderTest<'_>) -> Result<(), Vec<ContractViolation>
     if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
-/// Runs every rule on a registered engine; the error is a report with one line per violation.
+/// Runs every rule on a registered engine with its default options; the error is a report with one line per violation.
 pub fn check_spec(spec: &EngineSpec) -> Result<(), String> {
-    let subject = EngineUnderTest { start: &spec.build, resume: &spec.resume };
+    let options = OptionValues::defaults(spec.options);
+    let start = |space: &Space, seed: u64| (spec.build)(space, seed, &options);
+    let subject = EngineUnderTest { start: &start, resume: &spec.resume };
     check(&subject).map_err(|violations| {
         violations.iter().map(ContractViolation::to_string).collect::<Vec<_>>().join("\n")
     })

@@ -37,6 +37,16 @@ pub(super) const RULES: &[(&str, ContractRule)] = &[
     ),
 ];
 
+/// The rules that are cheap and depend on how an engine is configured.
+pub(super) fn options_rules() -> impl Iterator<Item = (&'static str, ContractRule)> {
+    let tests: [ContractRule; 6] =
+        [bounds, determinism, tell_order, odd_losses, best_is_smallest, resume_anywhere];
+    RULES
+        .iter()
+        .copied()
+        .filter(move |(_, test)| tests.iter().any(|one| std::ptr::fn_addr_eq(*one, *test)))
+}
+
 const ROUNDS: usize = 12;
 const BATCH: usize = 4;
 

@@ -16,10 +16,11 @@ mod mutation;
 #[cfg(test)]
 mod tests;
 
-use crate::config::{ConfigErrors, invalid_config};
+use crate::config::{ConfigErrors, GENERATIONS, invalid_config, population_bounds};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
 use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::options::{OptionCondition, OptionSpec, OptionValues};
 use crate::point::Point;
 use crate::position_matrix::PositionMatrix;
 use crate::snapshot::{Datum, damaged};
@@ -100,15 +101,49 @@ impl DeConfig {
 /// ```
 pub type De = GenerationalEngine<DeMethod>;
 
+/// The options of [`De`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::choice(
+        "strategy",
+        &[
+            ("shade", "current-to-pbest/1/bin with archive, F and CR adapted by success"),
+            ("rand1bin", "rand/1/bin with fixed F and CR"),
+        ],
+        "how trial vectors are generated",
+    ),
+    OptionSpec::real("f", (0.0, 2.0), 0.5, "F, the scale factor of differences")
+        .when(OptionCondition::Is("strategy", "rand1bin")),
+    OptionSpec::real("cr", (0.0, 1.0), 0.9, "CR, the crossover rate")
+        .when(OptionCondition::Is("strategy", "rand1bin")),
+    OptionSpec::integer(
+        "population",
+        population_bounds(MIN_POPULATION),
+        10,
+        "number of members of the population",
+    ),
+    GENERATIONS,
+];
+
+impl DeConfig {
+    fn of(options: &OptionValues) -> Self {
+        DeConfig {
+            population: options.count("population"),
+            generations: options.optional_natural("generations"),
+            start: None,
+            strategy: match options.choice("strategy") {
+                "rand1bin" => DeStrategy::Rand1Bin { f: options.real("f"), cr: options.real("cr") },
+                _ => DeStrategy::Shade,
+            },
+        }
+    }
+}
+
 /// The registration of [`De`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: De::NAME,
-    summary: "differential evolution with adaptive parameters (SHADE)",
-    build: |space, seed| {
-        let config = DeConfig { population: 10, ..DeConfig::default() };
-        boxed(De::new(space, config, seed))
-    },
-    snapshot_name: De::NAME,
+    summary: "differential evolution, with adaptive parameters (SHADE) by default",
+    options: OPTIONS,
+    build: |space, seed, options| boxed(De::new(space, DeConfig::of(options), seed)),
     resume: |space, snapshot| boxed(De::resume(space, snapshot)),
 };
 
@@ -154,7 +189,10 @@ impl DeMethod {
             self.losses[i] = Some(loss);
             self.members.row_mut(i).copy_from_slice(self.trials.row(i));
         }
-        self.history.update(&successes);
+        // Fixed parameters need no history, and may lie outside of its bounds.
+        if self.config.strategy == DeStrategy::Shade {
+            self.history.update(&successes);
+        }
     }
 
     /// The members, best first; among equal losses the first, members without a loss last.

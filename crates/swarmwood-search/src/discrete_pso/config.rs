@@ -1,8 +1,9 @@
 //! The configuration of a discrete swarm.
 
 use super::TableGroups;
-use crate::config::ConfigErrors;
+use crate::config::{ConfigErrors, GENERATIONS, population_bounds};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::point::Point;
 use crate::space::Space;
 
@@ -52,7 +53,52 @@ impl Default for DiscretePsoConfig {
     }
 }
 
+/// The options of [`DiscretePso`](super::DiscretePso). For tuning, the memo avoids trials that
+/// repeat a known point, and mutation reaches values that no particle started with.
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer("population", population_bounds(1), 20, "number of particles"),
+    GENERATIONS,
+    OptionSpec::real(
+        "alpha",
+        (0.0, 1.0),
+        0.45,
+        "probability that a parameter takes the value of the personal best",
+    ),
+    OptionSpec::real(
+        "beta",
+        (0.0, 1.0),
+        0.45,
+        "probability that a parameter takes the value of the global best",
+    ),
+    OptionSpec::real(
+        "mutation",
+        (0.0, 1.0),
+        0.1,
+        "probability that a parameter is drawn at random after a move",
+    ),
+    OptionSpec::flag("adaptive", false, "whether alpha and beta follow the state of the swarm"),
+    OptionSpec::flag(
+        "memo",
+        true,
+        "whether a known configuration takes its known loss instead of being evaluated again",
+    ),
+];
+
 impl DiscretePsoConfig {
+    pub(super) fn of(options: &OptionValues) -> Self {
+        DiscretePsoConfig {
+            population: options.count("population"),
+            alpha: options.real("alpha"),
+            beta: options.real("beta"),
+            generations: options.optional_natural("generations"),
+            groups: None,
+            initial_points: Vec::new(),
+            mutation: options.real("mutation"),
+            adaptive: options.flag("adaptive"),
+            memo: options.flag("memo"),
+        }
+    }
+
     /// Reports all errors at once.
     pub(super) fn check(&self, engine: &'static str, space: &Space) -> Result<(), Error> {
         let mut errors = ConfigErrors::default();

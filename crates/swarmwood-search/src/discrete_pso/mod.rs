@@ -58,18 +58,12 @@ const MAX_IDLE_GENERATIONS: usize = 1000;
 
 /// The registration of [`DiscretePso`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
-    name: "pso",
+    name: DiscretePso::NAME,
     summary: "discrete particle swarm: particles copy values from better ones",
-    build: |space, seed| {
-        let config = DiscretePsoConfig {
-            population: 20,
-            mutation: 0.1,
-            memo: true,
-            ..DiscretePsoConfig::default()
-        };
-        boxed(DiscretePso::new(space, config, seed))
+    options: config::OPTIONS,
+    build: |space, seed, options| {
+        boxed(DiscretePso::new(space, DiscretePsoConfig::of(options), seed))
     },
-    snapshot_name: DiscretePso::NAME,
     resume: |space, snapshot| boxed(DiscretePso::resume(space, snapshot)),
 };
 
@@ -174,7 +168,7 @@ enum LossSource {
 }
 
 impl DiscretePso {
-    /// The name in snapshots.
+    /// The name in the registry and in snapshots.
     pub const NAME: &str = "pso-discrete";
 
     /// A new swarm. Real parameters of initial points are rounded to the middle of their step.

@@ -22,6 +22,7 @@ mod tests;
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::perturbation::{DEFAULT_WIDTH, perturb};
 use crate::point::{Point, PointValue};
 use crate::rng::Stream;
@@ -96,12 +97,50 @@ impl SchemataConfig {
 /// ```
 pub type Schemata = SteadyStateEngine<SchemataMethod>;
 
+/// The options of [`Schemata`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "initial_points",
+        (1, MAX_COUNT as i64),
+        20,
+        "number of points of the initial design",
+    ),
+    OptionSpec::integer(
+        "subsets",
+        (1, MAX_COUNT as i64),
+        10,
+        "number of subsets of the best trials, and of the trials they are taken from",
+    ),
+    OptionSpec::real(
+        "mutation",
+        (0.0, 1.0),
+        0.2,
+        "upper bound of the mutation rate, which increases with the rank of the subset",
+    ),
+    OptionSpec::flag(
+        "smoothing",
+        true,
+        "whether trials are ranked by losses averaged over neighbours, against noise",
+    ),
+];
+
+impl SchemataConfig {
+    fn of(options: &OptionValues) -> Self {
+        SchemataConfig {
+            start: options.count("initial_points"),
+            subsets: options.count("subsets"),
+            mutation: options.real("mutation"),
+            smoothing: options.flag("smoothing"),
+        }
+    }
+}
+
 /// The registration of [`Schemata`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Schemata::NAME,
     summary: "steady-state schemata exploiter, without repeats; the cheapest that learns",
-    build: |space, seed| boxed(Schemata::new(space, SchemataConfig::default(), seed)),
-    snapshot_name: Schemata::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Schemata::new(space, SchemataConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Schemata::resume(space, snapshot)),
 };
 

@@ -27,10 +27,11 @@ mod tests;
 pub use schema::STEPS;
 pub use subsets::best_subsets;
 
-use crate::config::{ConfigErrors, invalid_config};
+use crate::config::{ConfigErrors, GENERATIONS, invalid_config, population_bounds};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
 use crate::generational::{GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed};
+use crate::options::{OptionSpec, OptionValues};
 use crate::point::Point;
 use crate::position_matrix::PositionMatrix;
 use crate::rng::Stream;
@@ -122,12 +123,52 @@ impl SseConfig {
 /// ```
 pub type Sse = GenerationalEngine<SseMethod>;
 
+/// The options of [`Sse`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::choice(
+        "mutation",
+        &[
+            ("normal", "the same rate for all children but that of the best individual"),
+            ("rank", "a rate that increases with the rank of the subset, up to the bound (eq. 28)"),
+        ],
+        "mutation rate of the children",
+    ),
+    OptionSpec::real(
+        "rate",
+        (0.0, 1.0),
+        0.15,
+        "the mutation rate, or its upper bound with mutation=rank",
+    ),
+    OptionSpec::integer(
+        "population",
+        population_bounds(1),
+        20,
+        "number of individuals per generation",
+    ),
+    GENERATIONS,
+];
+
+impl SseConfig {
+    fn of(options: &OptionValues) -> Self {
+        let rate = options.real("rate");
+        SseConfig {
+            population: options.count("population"),
+            mutation: match options.choice("mutation") {
+                "rank" => SseMutation::Ranked(rate),
+                _ => SseMutation::Constant(rate),
+            },
+            generations: options.optional_natural("generations"),
+            start: None,
+        }
+    }
+}
+
 /// The registration of [`Sse`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Sse::NAME,
     summary: "stochastic schemata exploiter as published, with repeats",
-    build: |space, seed| boxed(Sse::new(space, SseConfig::default(), seed)),
-    snapshot_name: Sse::NAME,
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Sse::new(space, SseConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Sse::resume(space, snapshot)),
 };
 

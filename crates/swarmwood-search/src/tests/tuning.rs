@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::options::EngineOptions;
 use crate::point::Point;
 use crate::registry::{ENGINES, create};
 use crate::space::{Param, Space};
@@ -44,7 +45,7 @@ pub(crate) fn loss(space: &Space, point: &Point) -> f64 {
 /// The smallest loss after a hundred trials, and the number of different points.
 fn tune(name: &str, seed: u64) -> (f64, usize) {
     let space = space();
-    let mut engine = create(ENGINES, name, &space, seed).unwrap();
+    let mut engine = create(ENGINES, name, &EngineOptions::DEFAULTS, &space, seed).unwrap();
     let mut seen = HashSet::new();
     for _ in 0..100 {
         for trial in engine.ask(1) {
@@ -67,8 +68,10 @@ fn every_engine_that_learns_beats_random_search() {
     for spec in ENGINES {
         let runs = runs(spec.name);
         let distinct = runs.iter().map(|run| run.1).min().unwrap();
-        let without_repeats =
-            create(ENGINES, spec.name, &space, 0).unwrap().capabilities().distinct;
+        let without_repeats = create(ENGINES, spec.name, &EngineOptions::DEFAULTS, &space, 0)
+            .unwrap()
+            .capabilities()
+            .distinct;
         assert!(!without_repeats || distinct == 100, "{}: {distinct}", spec.name);
         let learns = spec.name != "random";
         assert!(

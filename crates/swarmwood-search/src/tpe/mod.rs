@@ -23,6 +23,7 @@ mod tests;
 use crate::config::{ConfigErrors, invalid_config};
 use crate::engine::{EngineSpec, boxed};
 use crate::error::Error;
+use crate::options::{OptionSpec, OptionValues};
 use crate::point::{Point, PointValue};
 use crate::position_matrix::PositionMatrix;
 use crate::rng::Stream;
@@ -91,12 +92,43 @@ impl TpeConfig {
 /// ```
 pub type Tpe = SteadyStateEngine<TpeMethod>;
 
+/// The options of [`Tpe`].
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "initial_points",
+        (1, MAX_COUNT as i64),
+        10,
+        "number of points of the initial design",
+    ),
+    OptionSpec::integer(
+        "candidates",
+        (1, MAX_COUNT as i64),
+        24,
+        "number of candidates that a proposal is chosen from",
+    ),
+    OptionSpec::flag(
+        "multivariate",
+        true,
+        "whether the densities are joint over all parameters, which models interactions",
+    ),
+];
+
+impl TpeConfig {
+    fn of(options: &OptionValues) -> Self {
+        TpeConfig {
+            start: options.count("initial_points"),
+            candidates: options.count("candidates"),
+            multivariate: options.flag("multivariate"),
+        }
+    }
+}
+
 /// The registration of [`Tpe`].
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: Tpe::NAME,
-    summary: "multivariate tree-structured Parzen estimator",
-    build: |space, seed| boxed(Tpe::new(space, TpeConfig::default(), seed)),
-    snapshot_name: Tpe::NAME,
+    summary: "tree-structured Parzen estimator, multivariate by default",
+    options: OPTIONS,
+    build: |space, seed, options| boxed(Tpe::new(space, TpeConfig::of(options), seed)),
     resume: |space, snapshot| boxed(Tpe::resume(space, snapshot)),
 };
 

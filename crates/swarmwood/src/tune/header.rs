@@ -1,12 +1,15 @@
 //! The header of a study: everything that determines its trials.
 
 use swarmwood_search::Space;
+use swarmwood_search::options::EngineOptions;
 
 /// The header of a study. Two studies with equal headers have the same trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyHeader {
     /// The engine's name.
     pub engine: String,
+    /// Its options; those that are not here have their defaults.
+    pub engine_options: EngineOptions,
     /// The seed of all randomness.
     pub seed: u64,
     /// The search space.

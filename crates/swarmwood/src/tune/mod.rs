@@ -10,6 +10,7 @@
 
 pub mod command;
 pub mod engine;
+pub mod engine_options;
 pub mod ensemble;
 pub mod finish;
 pub mod header;

@@ -25,6 +25,7 @@ use run::StudyRun;
 ///
 /// ```
 /// use swarmwood::learn::budget::Budget;
+/// use swarmwood::search::options::EngineOptions;
 /// use swarmwood::search::{Param, Space};
 /// use swarmwood::tune::{StudyHeader, StudyLimits, StudyMetric, TrialObjective, FoldResult, Proposal, Study, StudyTask};
 ///
@@ -41,6 +42,7 @@ use run::StudyRun;
 /// let metric = StudyMetric { name: "loss".into(), from: None };
 /// let header = StudyHeader {
 ///     engine: "random".into(),
+///     engine_options: EngineOptions::DEFAULTS,
 ///     seed: 1,
 ///     space: Space::new(vec![Param::integer("x", -10, 10)]).unwrap(),
 ///     parallel_trials: 4,
@@ -149,12 +151,14 @@ impl Study {
     /// journal's directory must be writable, for every process that works on a study has a lock
     /// file there.
     pub fn open(path: Option<&Path>, header: StudyHeader) -> Result<Study> {
-        let engine = engine::make(&header.engine, &header.space, header.seed)?;
-        Study::with_engine(path, header, engine)
+        let engine_options = engine::check_options(&header.engine, &header.engine_options)?;
+        let header = StudyHeader { engine_options, ..header };
+        let made =
+            engine::make(&header.engine, &header.engine_options, &header.space, header.seed)?;
+        Study::with_engine(path, header, made)
     }
 
-    /// The same with the caller's engine, which must be new and made from the header's space and
-    /// seed.
+    /// The same with an engine of one's own, fresh and made from the header's space, seed and options.
     pub fn with_engine(
         path: Option<&Path>,
         header: StudyHeader,

@@ -1,10 +1,11 @@
 //! The first line of a journal: the study's header.
 
 use serde_json::{Value, json};
+use swarmwood_search::options::EngineOptions;
 
 use super::MAGIC;
 use crate::tune::header::{StudyHeader, StudyMetric, StudyTask};
-use crate::tune::space_file;
+use crate::tune::{engine, engine_options, space_file};
 
 /// The newest version, which is written. Version 1 had other names for some keys ([`renamed`]).
 const VERSION: u64 = 2;
@@ -20,6 +21,7 @@ pub(in crate::tune) fn line(header: &StudyHeader) -> String {
     let fields = [
         ("created_by", json!(program())),
         ("engine", json!(header.engine)),
+        ("engine_options", engine_options::to_json(&header.engine_options)),
         ("seed", json!(header.seed)),
         ("parallel_trials", json!(header.parallel_trials)),
         ("folds", json!(header.folds)),
@@ -60,8 +62,10 @@ pub(in crate::tune) fn parse(line: &str) -> Result<(StudyHeader, String), String
         name: word(&field("metric")["name"], "metric.name")?,
         from: field("metric")["from"].as_f64(),
     };
+    let (engine, engine_options) = engine_of(&value)?;
     let header = StudyHeader {
-        engine: word(&value["engine"], "engine")?,
+        engine,
+        engine_options,
         seed: natural(&value["seed"], "seed")?,
         parallel_trials: count(field("parallel_trials"), "parallel_trials")?,
         folds: count(field("folds"), "folds")?,
@@ -84,6 +88,23 @@ fn renamed(key: &'static str, version: u64) -> &'static str {
         (1, "prune") => "race",
         (1, "metric") => "measure",
         _ => key,
+    }
+}
+
+/// The engine and its options. Journals without options are older than these: all options have
+/// their defaults, and the discrete swarm was called `pso`.
+fn engine_of(value: &Value) -> Result<(String, EngineOptions), String> {
+    let name = word(&value["engine"], "engine")?;
+    match (value.get("engine_options"), name.as_str()) {
+        (None, "pso") => Ok(("pso-discrete".to_string(), EngineOptions::DEFAULTS)),
+        (None, _) => Ok((name, EngineOptions::DEFAULTS)),
+        (Some(options), _) => {
+            let options = engine_options::from_json(options)
+                .map_err(|message| format!("is damaged: 'engine_options': {message}"))?;
+            // An engine of another program may have options that are not known here.
+            let checked = engine::check_options(&name, &options);
+            Ok((name, checked.unwrap_or(options)))
+        }
     }
 }
 
@@ -115,6 +136,13 @@ pub(in crate::tune) fn differences(study: &StudyHeader, asked: &StudyHeader) -> 
         }
     };
     compare("the engine", study.engine.clone(), asked.engine.clone());
+    if study.engine == asked.engine {
+        let of = |header: &StudyHeader| match header.engine_options.is_empty() {
+            true => "the default".to_string(),
+            false => format!("'{}'", header.engine_options),
+        };
+        compare("engine_options", of(study), of(asked));
+    }
     compare("the seed", study.seed.to_string(), asked.seed.to_string());
     let parallel = |header: &StudyHeader| header.parallel_trials.to_string();
     compare("the number of parallel trials", parallel(study), parallel(asked));

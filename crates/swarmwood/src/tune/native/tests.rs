@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use swarmwood_search::options::EngineOptions;
 use swarmwood_search::{Param, Space, rng::Stream};
 
 use super::*;
@@ -55,6 +56,7 @@ fn fixed() -> Params {
 fn header(native: &NativeObjective, space: &Space, engine: &str) -> StudyHeader {
     StudyHeader {
         engine: engine.to_string(),
+        engine_options: EngineOptions::DEFAULTS,
         seed: 1,
         space: space.clone(),
         parallel_trials: 4,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use swarmwood_search::options::EngineOptions;
 use swarmwood_search::rng::hash;
 use swarmwood_search::{
     BestTrial, Capabilities, De, ExternalTrial, Param, RandomSearch, Snapshot, Space, Trial,
@@ -54,6 +55,7 @@ fn header(folds: usize) -> StudyHeader {
     let task = StudyTask { text: "made up".to_string(), fingerprint: 7, metric };
     StudyHeader {
         engine: "random".to_string(),
+        engine_options: EngineOptions::DEFAULTS,
         seed: 11,
         space: space(),
         parallel_trials: 4,
@@ -429,6 +431,10 @@ fn each_difference_to_the_journal_is_an_error() {
     for (asked, words) in [
         (StudyHeader { seed: 12, ..header(3) }, "the seed is 11 in the study, not 12"),
         (
+            StudyHeader { engine: "grid".to_string(), ..header(3) },
+            "the engine is random in the study, not grid",
+        ),
+        (
             StudyHeader { parallel_trials: 8, ..header(3) },
             "the number of parallel trials is 4 in the study, not 8",
         ),
@@ -517,4 +523,58 @@ fn a_directory_is_not_a_study() {
     assert!(fault.to_string().contains("is not a file"), "{fault}");
     let fault = Study::open(Some(&dir.0.join("no/s.jsonl")), header(1)).err().unwrap();
     assert!(fault.to_string().contains("cannot write"), "{fault}");
+}
+
+fn with_options(engine: &str, options: &str) -> StudyHeader {
+    let engine_options = EngineOptions::parse(options);
+    StudyHeader { engine: engine.to_string(), engine_options, ..header(1) }
+}
+
+/// A study continues with its options however they are written, and with no others.
+#[test]
+fn engine_options_belong_to_the_study() {
+    let dir = Scratch::new();
+    let limits = |trials| StudyLimits { trials, threads: 1, ..StudyLimits::default() };
+    let run = |options: &str, trials| {
+        let mut study = Study::open(Some(&dir.journal()), with_options("sse", options))?;
+        study.run(&Made::new(1), &limits(trials), &mut |_| {})
+    };
+    run("mutation=rank,rate=0.40,population=5", 12).unwrap();
+    let stored = read_study(&dir.journal()).unwrap().header;
+    assert_eq!(stored.engine_options.to_string(), "mutation=rank, rate=0.4, population=5");
+
+    let outcome = run("population=5, generations=unlimited, rate=.4, mutation=rank", 24).unwrap();
+    let mut whole =
+        Study::open(None, with_options("sse", "mutation=rank,rate=0.4,population=5")).unwrap();
+    let whole = whole.run(&Made::new(1), &limits(24), &mut |_| {}).unwrap();
+    assert_eq!(timeless(&outcome.trials), timeless(&whole.trials));
+
+    let refused = |options: &str| {
+        Study::open(Some(&dir.journal()), with_options("sse", options)).err().unwrap().to_string()
+    };
+    let has = "engine_options is 'mutation=rank, rate=0.4, population=5' in the study";
+    assert!(refused("").contains(&format!("{has}, not the default")), "{}", refused(""));
+    assert!(refused("rate=0.4").contains(&format!("{has}, not 'rate=0.4'")));
+    assert!(refused("rate=4,x=1").contains("must be a number from 0 to 1"));
+}
+
+/// Journals without options are older: defaults, and `pso` was the discrete swarm.
+#[test]
+fn journals_without_options_have_the_defaults() {
+    for (engine, old) in [("pso-discrete", "pso"), ("sse", "sse")] {
+        let dir = Scratch::new();
+        let limits = |trials| StudyLimits { trials, threads: 1, ..StudyLimits::default() };
+        let mut study = Study::open(Some(&dir.journal()), with_options(engine, "")).unwrap();
+        study.run(&Made::new(1), &limits(30), &mut |_| {}).unwrap();
+        drop(study);
+
+        let text = fs::read_to_string(dir.journal()).unwrap();
+        let new = format!("\"engine\":\"{engine}\",\"engine_options\":{{}},");
+        assert!(text.contains(&new), "{text}");
+        fs::write(dir.journal(), text.replace(&new, &format!("\"engine\":\"{old}\","))).unwrap();
+        let stored = read_study(&dir.journal()).unwrap().header;
+        assert_eq!((stored.engine.as_str(), stored.engine_options.is_empty()), (engine, true));
+        let mut study = Study::open(Some(&dir.journal()), with_options(engine, "")).unwrap();
+        assert_eq!(study.run(&Made::new(1), &limits(40), &mut |_| {}).unwrap().trials.len(), 40);
+    }
 }

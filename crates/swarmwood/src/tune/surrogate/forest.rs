@@ -16,7 +16,7 @@ use swarmwood_search::rng::Stream;
 use super::{CoordinateTable, LossPrediction, SurrogateModel};
 
 /// Number of trees, by default.
-const DEFAULT_TREES: usize = 30;
+pub(super) const DEFAULT_TREES: usize = 30;
 
 /// Fraction of the parameters that a split considers.
 const PARAMETER_FRACTION: f64 = 0.7;

@@ -33,7 +33,7 @@ const DEPTH: usize = 3;
 const LEARNING_RATE: f64 = 0.1;
 
 /// Number of trees per quantile, by default.
-const DEFAULT_TREES: usize = 30;
+pub(super) const DEFAULT_TREES: usize = 30;
 
 /// Three boosted quantiles.
 #[derive(Debug, Clone, Copy)]

@@ -23,6 +23,7 @@ mod normal;
 mod tests;
 
 use swarmwood_search::engine::{EngineSpec, boxed};
+use swarmwood_search::options::{OptionSpec, OptionValues};
 use swarmwood_search::rng::Stream;
 use swarmwood_search::steady_state::{AskContext, SteadyStateEngine, SteadyStateMethod};
 use swarmwood_search::trial_log::FinishedTrial;
@@ -45,20 +46,55 @@ pub type Forest = SteadyStateEngine<SurrogateMethod<forest::ForestModel>>;
 /// The engine with gradient boosted quantiles.
 pub type Gbrt = SteadyStateEngine<SurrogateMethod<gbrt::QuantileBooster>>;
 
+/// The options of [`Forest`].
+const FOREST_OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer("trees", (1, 1000), forest::DEFAULT_TREES as i64, "number of trees"),
+    CANDIDATES,
+    TARGET,
+];
+
+/// The options of [`Gbrt`].
+const GBRT_OPTIONS: &[OptionSpec] = &[
+    OptionSpec::integer(
+        "trees",
+        (1, 1000),
+        gbrt::DEFAULT_TREES as i64,
+        "number of trees for each of three quantiles",
+    ),
+    CANDIDATES,
+    TARGET,
+];
+
+const CANDIDATES: OptionSpec = OptionSpec::integer(
+    "candidates",
+    (1, 100_000),
+    DEFAULT_CANDIDATES as i64,
+    "number of random configurations that a proposal is chosen from",
+);
+
+const TARGET: OptionSpec = OptionSpec::choice(
+    "target",
+    &[
+        ("ranks", "the normal scores of the ranks of the losses"),
+        ("losses", "the losses, as published"),
+    ],
+    "what the model learns",
+);
+
 /// The registration of the surrogate engines.
 pub(super) const ENGINES: &[EngineSpec] = &[
     EngineSpec {
         name: Forest::NAME,
         summary: "expected improvement under a random forest",
-        build: |space, seed| boxed(Forest::new(space, SurrogateConfig::default(), seed)),
-        snapshot_name: Forest::NAME,
+        options: FOREST_OPTIONS,
+        build: |space, seed, options| boxed(Forest::new(space, SurrogateConfig::of(options), seed)),
         resume: |space, snapshot| boxed(Forest::resume(space, snapshot)),
     },
     EngineSpec {
         name: Gbrt::NAME,
         summary: "expected improvement under gradient boosted quantiles",
-        build: |space, seed| boxed(Gbrt::new(space, SurrogateConfig::default(), seed)),
-        snapshot_name: Gbrt::NAME,
+        options: GBRT_OPTIONS,
+        build: |space, seed, options| boxed(Gbrt::new(space, SurrogateConfig::of(options), seed)),
         resume: |space, snapshot| boxed(Gbrt::resume(space, snapshot)),
     },
 ];
@@ -143,6 +179,19 @@ impl<R: Default> Default for SurrogateConfig<R> {
             model: R::default(),
             target: SurrogateTarget::default(),
             candidates: DEFAULT_CANDIDATES,
+        }
+    }
+}
+
+impl<R: SurrogateModel> SurrogateConfig<R> {
+    fn of(options: &OptionValues) -> Self {
+        SurrogateConfig {
+            model: R::with_trees(options.count("trees")),
+            target: match options.choice("target") {
+                "losses" => SurrogateTarget::Losses,
+                _ => SurrogateTarget::Ranks,
+            },
+            candidates: options.count("candidates"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The contract, planted targets, and that both engines beat random search.
 
-use swarmwood_search::contract::{EngineUnderTest, check};
+use swarmwood_search::contract::{EngineUnderTest, check, check_options};
 use swarmwood_search::{Engine, Param, RandomSearch, TrialResult};
 
 use super::*;
@@ -132,4 +132,17 @@ fn both_engines_beat_random_search() {
         forest < 0.7 * random && gbrt < 0.7 * random,
         "random {random}, forest {forest}, gbrt {gbrt}"
     );
+}
+
+/// Defaults are those of the configuration, and random options keep the rules.
+#[test]
+fn options_reach_both_engines() {
+    let space = mixed();
+    let forest = Forest::new(&space, SurrogateConfig::default(), 5).unwrap();
+    let gbrt = Gbrt::new(&space, SurrogateConfig::default(), 5).unwrap();
+    for (spec, snapshot) in ENGINES.iter().zip([forest.snapshot(), gbrt.snapshot()]) {
+        let built = (spec.build)(&space, 5, &OptionValues::defaults(spec.options)).unwrap();
+        assert_eq!(built.snapshot(), snapshot, "{}", spec.name);
+        check_options(spec, 6).unwrap();
+    }
 }
