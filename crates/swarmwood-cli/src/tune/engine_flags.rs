@@ -63,9 +63,8 @@ pub(super) fn with_engine_hint(spec: &ParamSpec, arg: Arg) -> Arg {
     let help = arg.get_help().map(ToString::to_string).filter(|_| named);
     match help {
         Some(help) => {
-            let hint =
-                format!("of the training method; for engines --engine-options {}=", spec.name);
-            arg.help(format!("{help} ({hint})"))
+            let option = format!("--engine-options {}=VALUE", spec.name);
+            arg.help(format!("{help}; of the training method, not of the engine: that is {option}"))
         }
         None => arg,
     }
