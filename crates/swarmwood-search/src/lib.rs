@@ -9,8 +9,10 @@
 //! Two frameworks keep engines short. [`generational`] is for methods that evaluate a whole
 //! generation before they make the next one ([`Sse`], [`CmaEs`], [`De`], [`Pso`], [`Apso`]);
 //! [`steady_state`] is for methods that propose one point at a time from all results so far and
-//! never repeat a point ([`Schemata`], [`Tpe`], [`Ga`], [`Annealing`], [`GridSearch`]).
+//! never repeat a point ([`Schemata`], [`Tpe`], [`Ga`], [`Aco`], [`Annealing`],
+//! [`GridSearch`]).
 
+pub mod aco;
 pub mod annealing;
 pub mod apso;
 pub mod cmaes;
@@ -49,6 +51,7 @@ mod trial_archive;
 pub mod trial_log;
 mod unseen;
 
+pub use aco::Aco;
 pub use annealing::Annealing;
 pub use apso::Apso;
 pub use cmaes::CmaEs;

@@ -14,7 +14,9 @@ use crate::nearest::nearest;
 use crate::options::{EngineOptions, OptionValues};
 use crate::snapshot::Snapshot;
 use crate::space::Space;
-use crate::{annealing, apso, cmaes, de, discrete_pso, ga, grid, pso, random, schemata, sse, tpe};
+use crate::{
+    aco, annealing, apso, cmaes, de, discrete_pso, ga, grid, pso, random, schemata, sse, tpe,
+};
 
 /// All engines that can be chosen by name, the simplest first.
 pub const ENGINES: &[EngineSpec] = &[
@@ -24,6 +26,7 @@ pub const ENGINES: &[EngineSpec] = &[
     schemata::SPEC,
     sse::SPEC,
     ga::SPEC,
+    aco::SPEC,
     annealing::SPEC,
     cmaes::SPEC,
     de::SPEC,
@@ -144,7 +147,7 @@ mod tests {
         let space = Space::new(vec![Param::integer("i", 0, 3)]).unwrap();
         let none = EngineOptions::DEFAULTS;
         let text = create(ENGINES, "schema", &none, &space, 1).err().unwrap().to_string();
-        let expected = "no engine 'schema', must be one of random, grid, tpe, schemata, sse, ga, \
+        let expected = "no engine 'schema', must be one of random, grid, tpe, schemata, sse, ga, aco, \
                         annealing, cmaes, de, pso, apso, pso-discrete; did you mean 'schemata'?";
         assert_eq!(text, expected);
         let text = create(ENGINES, "zzzzzz", &none, &space, 1).err().unwrap().to_string();

@@ -9,8 +9,8 @@ use std::path::Path;
 use swarmwood_search::contract::spaces;
 use swarmwood_search::discrete_pso::{DiscretePso, DiscretePsoConfig, TableGroups};
 use swarmwood_search::{
-    Annealing, Apso, CmaEs, De, Engine, Ga, GridSearch, Point, PointValue, Pso, RandomSearch,
-    Schemata, Space, Sse, Tpe, Trial, TrialResult, annealing, apso, cmaes, de, ga, grid, pso,
+    Aco, Annealing, Apso, CmaEs, De, Engine, Ga, GridSearch, Point, PointValue, Pso, RandomSearch,
+    Schemata, Space, Sse, Tpe, Trial, TrialResult, aco, annealing, apso, cmaes, de, ga, grid, pso,
     schemata, sse, tpe,
 };
 
@@ -139,13 +139,15 @@ fn the_tuning_engines_walk_their_golden_paths() {
         let joint = tpe::TpeConfig { start: 4, ..tpe::TpeConfig::default() };
         let single = tpe::TpeConfig { multivariate: false, ..joint.clone() };
         let genetic = ga::GaConfig { population: 4, ..ga::GaConfig::default() };
+        let colony = aco::AcoConfig { archive: 4, q: 0.5, ..aco::AcoConfig::default() };
         let walk = annealing::AnnealingConfig { start: 4, ..annealing::AnnealingConfig::default() };
-        let mut engines: [(&str, Box<dyn Engine>); 7] = [
+        let mut engines: [(&str, Box<dyn Engine>); 8] = [
             ("sse", Box::new(Sse::new(&space, published, 42).unwrap())),
             ("schemata", Box::new(Schemata::new(&space, steady, 42).unwrap())),
             ("tpe", Box::new(Tpe::new(&space, joint, 42).unwrap())),
             ("tpe-univariate", Box::new(Tpe::new(&space, single, 42).unwrap())),
             ("ga", Box::new(Ga::new(&space, genetic, 42).unwrap())),
+            ("aco", Box::new(Aco::new(&space, colony, 42).unwrap())),
             ("annealing", Box::new(Annealing::new(&space, walk, 42).unwrap())),
             ("grid", Box::new(GridSearch::new(&space, grid::GridConfig::default(), 42).unwrap())),
         ];
