@@ -290,6 +290,22 @@ fn another_run_is_refused_and_missing_flags_come_from_the_study() {
 }
 
 #[test]
+fn missing_engine_options_come_from_the_study_and_others_are_refused() {
+    let dir = study_dir();
+    let options = "--engine sse --engine-options mutation=rank,population=3";
+    tune(&dir, &format!("--trials 4 --study s.jsonl {options} --quiet")).works();
+    tune(&dir, "--trials 8 --study s.jsonl")
+        .ends(0, &["with sse (mutation=rank, population=3)", "the study has 4"]);
+    tune(&dir, &format!("--trials 8 --study whole.jsonl {options} --quiet")).works();
+    assert_eq!(trials(&dir, "s.jsonl"), trials(&dir, "whole.jsonl"));
+
+    let has = "engine_options is 'mutation=rank, population=3' in the study";
+    tune(&dir, "--trials 8 --study s.jsonl --engine-options population=3").ends(2, &[has]);
+    tune(&dir, "--trials 8 --study s.jsonl --engine-options rate=2,bogus=1")
+        .ends(2, &["'rate' is '2'", "'bogus' is no option of engine 'sse'"]);
+}
+
+#[test]
 fn failed_trials_are_recorded_and_only_failures_are_an_error() {
     let dir = Scratch::new();
     dir.file("space.toml", "x = { type = 'integer', low = 0, high = 9 }");
