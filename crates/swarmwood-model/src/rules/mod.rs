@@ -12,6 +12,7 @@
 
 mod cells;
 mod cover;
+mod merge;
 mod relax;
 mod space;
 mod stats;
@@ -19,6 +20,7 @@ mod stats;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use merge::merge_ascending;
 pub use stats::{RuleCounts, RuleStats};
 
 use crate::predict::{FeatureValue, MISSING, Prediction};

@@ -318,14 +318,11 @@ impl TreeSpace {
         cell
     }
 
-    /// Splits a box into its set on one axis and the rest.
-    pub(super) fn split_off(&self, region: &Region, axis: usize) -> (Region, Region) {
-        let (mut set, mut rest) = (Region(vec![0; region.0.len()]), region.clone());
-        self.axes[axis]
-            .words
-            .clone()
-            .for_each(|word| std::mem::swap(&mut set.0[word], &mut rest.0[word]));
-        (set, rest)
+    /// A box without its set on one axis: what boxes that differ there only have in common.
+    pub(super) fn without_axis(&self, region: &Region, axis: usize) -> Region {
+        let mut rest = region.clone();
+        rest.0[self.axes[axis].words.clone()].fill(0);
+        rest
     }
 
     /// Joins two boxes that differ on one axis only, if there is no gap between them: neighbouring

@@ -440,9 +440,19 @@ fn cells_merge_as_published() {
     let tree = model.single_tree().unwrap();
     let merged = tree.rules(RuleMerge::Cells).unwrap();
     check_agreement(&model, &merged, 4);
-    // Cells of prediction 1: (a <= 0, b <= 1) and (a > 0, b > 2). Of prediction 2, along a first: (1 < b <=
-    // 2) for both a; then (a <= 0, b > 2) and (a > 0, b <= 1) are left: three rules with six
-    // conditions, so prediction 2 is the default.
-    assert_eq!(merged.default_rule.prediction, RulePrediction::Number(2.0));
+    // Cells of prediction 1: (a <= 0, b <= 1) and (a > 0, b > 2), which nothing adjoins. The least
+    // cell of prediction 2, (a <= 0, 1 < b <= 2), adjoins (a <= 0, b > 2) and (a > 0, 1 < b <= 2); the
+    // former comes first, and the latter is then combined with (a > 0, b <= 1).
+    assert_eq!(merged.default_rule.prediction, RulePrediction::Number(1.0));
+    let describe = |rule: &DecisionRule| -> Vec<(u32, ValueSet)> {
+        rule.conditions.iter().map(|one| (one.feature, one.values.clone())).collect()
+    };
+    let interval = |above, at_most| ValueSet::Interval { above, at_most };
+    let rules: Vec<_> = merged.rules.iter().map(describe).collect();
+    let expected = [
+        vec![(0, interval(None, Some(0.0))), (1, interval(Some(1.0), None))],
+        vec![(0, interval(Some(0.0), None)), (1, interval(None, Some(2.0)))],
+    ];
+    assert_eq!(rules, expected);
     assert_eq!(merged.size(), RuleSetSize { rules: 2, conditions: 4 });
 }
