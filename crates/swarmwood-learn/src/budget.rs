@@ -96,6 +96,12 @@ impl Budget {
         over
     }
 
+    /// Whether [`Budget::is_interrupted`] has said yes to anybody so far. Unlike that, it does not
+    /// look at the clock: a run that ended by itself was not interrupted, however late it is now.
+    pub fn was_interrupted(&self) -> bool {
+        self.limits.cancelled.load(Ordering::Relaxed)
+    }
+
     /// Whether the deadline, if there is one, has passed.
     pub fn deadline_passed(&self) -> bool {
         self.limits.deadline.is_some_and(|at| Instant::now() >= at)
@@ -147,7 +153,9 @@ mod tests {
     fn a_deadline_an_interrupt_and_a_cancellation_each_end_a_run_for_good() {
         let late = Budget::unlimited().with_deadline(Instant::now() + Duration::from_secs(3600));
         assert!(!late.is_interrupted() && !late.deadline_passed());
-        assert!(Budget::unlimited().with_deadline(Instant::now()).is_interrupted());
+        let over = Budget::unlimited().with_deadline(Instant::now());
+        assert!(over.deadline_passed() && !over.was_interrupted(), "nobody was told yet");
+        assert!(over.is_interrupted() && over.was_interrupted());
 
         let flag = Arc::new(AtomicBool::new(false));
         let asked = flag.clone();

@@ -143,10 +143,9 @@ pub fn train_learner(
 
     let mut trained = learner.train(&job, &mut observer)?;
 
-    // Metrics are not part of the time: a run that ended by itself was not cut short.
     let limit = params.time_limit;
     let noted = trained.notes.iter().any(|note| note.starts_with("the time limit of"));
-    if !noted && limit > 0.0 && trained.bin_seconds + trained.train_seconds >= limit {
+    if !noted && budget.was_interrupted() && budget.deadline_passed() {
         let done = trained.finished_work();
         trained.notes.push(format!("the time limit of {limit} s ended training after {done}"));
     }
