@@ -26,7 +26,7 @@ use crate::read::Rows;
 /// let yes = if rules.rules[0].conditions[0].matches(swarmwood::model::FeatureValue::Number(30.0), rules.schema) {
 ///     &rules.rules[0]
 /// } else {
-///     &rules.otherwise
+///     &rules.default_rule
 /// };
 /// assert_eq!((yes.stats.support, yes.stats.confidence), (0.6, Some(2.0 / 3.0)));
 /// # Ok::<(), swarmwood::Error>(())

@@ -264,7 +264,7 @@ fn an_incomplete_line_is_removed_and_damage_is_refused() {
     dir.run("study show s.jsonl").ends(0, &["the last line is not finished and was left out"]);
     assert_eq!(dir.read("s.jsonl").len(), text.len() - 9, "who only looks cut the journal");
     tune(&dir, "--trials 12 --study s.jsonl")
-        .ends(0, &["note: s.jsonl: the last line was not finished and was cut off"]);
+        .ends(0, &["note: s.jsonl: the last line was not finished and was removed"]);
     let lines: Vec<&str> = text.lines().collect();
     let damaged = format!("{}\n{}\n{}\n", lines[0], &lines[1][..20], lines[2]);
     dir.file("s.jsonl", &damaged);

@@ -335,6 +335,4 @@ pub(crate) fn grow_tree(
 }
 
 #[cfg(test)]
-mod exact_tests;
-#[cfg(test)]
 mod tests;

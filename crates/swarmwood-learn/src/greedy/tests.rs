@@ -2,6 +2,8 @@
 //! same model for any number of threads, and agreement with a plain booster that looks at every row
 //! and every cut.
 
+mod exact;
+
 use swarmwood_model::{Child, Feature, Kind, Shape};
 
 use super::dart::DartConfig;

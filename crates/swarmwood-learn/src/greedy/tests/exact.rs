@@ -2,13 +2,13 @@
 
 use swarmwood_model::{Child, Feature, Kind, Shape, Split, Test, Tree};
 
-use super::*;
 use crate::bins::Layout;
 use crate::bins::edges::MOST_VALUES;
 use crate::bins::layout::TooManyValues;
 use crate::budget::Budget;
 use crate::data::{Chunk, Column, MISSING};
 use crate::dataset::Dataset;
+use crate::greedy::*;
 use crate::objective::{ObjectiveConfig, make};
 use crate::pool::Pool;
 use crate::split::Ridge;
