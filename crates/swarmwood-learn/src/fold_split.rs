@@ -22,9 +22,19 @@ impl FoldSplit {
         let mut order: Vec<usize> = (0..rows).collect();
         stream.shuffle(&mut order);
         order.sort_by(|&a, &b| stratum(a, b));
-        let mut fold = vec![0; rows];
-        order.into_iter().enumerate().for_each(|(at, row)| fold[row] = (at % folds) as u32);
+        FoldSplit::in_turn(&order, folds)
+    }
+
+    /// Assigns rows, numbered from 0 without gaps, to folds in turn along an order of the caller.
+    pub fn in_turn(order: &[usize], folds: usize) -> Self {
+        let mut fold = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &row)| fold[row] = (at % folds) as u32);
         FoldSplit { fold }
+    }
+
+    /// The fold of every row.
+    pub fn fold_of_row(&self) -> Vec<usize> {
+        self.fold.iter().map(|&fold| fold as usize).collect()
     }
 
     /// The rows of a fold, ascending.

@@ -10,7 +10,7 @@ pub mod dataset;
 pub mod ensemble;
 pub mod ensemble_fit;
 pub mod event;
-mod fold_split;
+pub mod fold_split;
 pub mod greedy;
 pub mod kernels;
 pub mod leaf_loss;

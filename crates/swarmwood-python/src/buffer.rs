@@ -155,11 +155,11 @@ impl StridedColumn {
         };
 
         match rows {
-            RowSelection::Run(run) => {
+            RowSelection::Range(run) => {
                 assert!(run.end <= self.rows, "requested rows are within the array");
                 out.extend(run.clone().map(value));
             }
-            RowSelection::At(rows) => out.extend(rows.iter().map(|&row| {
+            RowSelection::Indices(rows) => out.extend(rows.iter().map(|&row| {
                 assert!(row < self.rows, "requested rows are within the array");
                 value(row)
             })),

@@ -275,7 +275,7 @@ impl PyModel {
                     let scorer = Scorer::new(&model, first, threads)?;
                     let mut values = PredictionBuffer::default();
                     let mut rows = 0;
-                    let warnings = read::lent_scoring(columns, &model.schema, &mut |chunk| {
+                    let warnings = read::borrowed_scoring(columns, &model.schema, &mut |chunk| {
                         rows += chunk.rows;
                         values.add(&scorer, kind, chunk)
                     })?;

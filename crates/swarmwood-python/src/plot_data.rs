@@ -90,7 +90,7 @@ pub fn plot_column<'py>(
         let Some(field) = columns.fields().get(feature) else {
             return Err(PyValueError::new_err(format!("there is no feature {feature}")));
         };
-        let all = RowSelection::Run(0..columns.rows());
+        let all = RowSelection::Range(0..columns.rows());
         let mut numbers = Vec::new();
         if field.texts.is_some() {
             let mut codes = Vec::new();

@@ -52,8 +52,8 @@ impl ColumnSource {
 
 fn for_each_code(codes: &[u32], rows: &RowSelection<'_>, mut visit: impl FnMut(u32)) {
     match rows {
-        RowSelection::Run(run) => codes[run.clone()].iter().for_each(|&code| visit(code)),
-        RowSelection::At(rows) => rows.iter().for_each(|&row| visit(codes[row])),
+        RowSelection::Range(run) => codes[run.clone()].iter().for_each(|&code| visit(code)),
+        RowSelection::Indices(rows) => rows.iter().for_each(|&row| visit(codes[row])),
     }
 }
 

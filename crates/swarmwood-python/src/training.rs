@@ -141,8 +141,8 @@ impl TrainJob {
         let params = gather.finish()?;
         let mut messages = params.idle();
 
-        let mut rows = read::lent(self.table, self.target)?;
-        let valid = self.valid.map(|valid| read::lent_matching(valid, &rows.schema));
+        let mut rows = read::borrowed(self.table, self.target)?;
+        let valid = self.valid.map(|valid| read::borrowed_matching(valid, &rows.schema));
         let mut valid = valid.transpose()?;
         if params.valid_fraction > 0.0 && valid.is_none() {
             let (rest, part) = rows.holdout(params.valid_fraction, params.seed)?;

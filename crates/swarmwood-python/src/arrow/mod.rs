@@ -322,7 +322,7 @@ impl ArrowNumbers {
     /// Appends numbers to `out`; nulls are NaN.
     pub fn read(&self, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
         match rows {
-            RowSelection::Run(run) => {
+            RowSelection::Range(run) => {
                 for chunk in &self.chunks {
                     let (start, end) =
                         (run.start.max(chunk.first), run.end.min(chunk.first + chunk.rows));
@@ -336,7 +336,7 @@ impl ArrowNumbers {
                     }
                 }
             }
-            RowSelection::At(rows) => out.extend(rows.iter().map(|&row| {
+            RowSelection::Indices(rows) => out.extend(rows.iter().map(|&row| {
                 let at = self.chunks.partition_point(|chunk| chunk.first + chunk.rows <= row);
                 self.chunks.get(at).map_or(f64::NAN, |chunk| {
                     number_or_nan(chunk.array(), self.number_type, chunk.offset + row - chunk.first)

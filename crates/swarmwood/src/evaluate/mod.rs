@@ -1,10 +1,10 @@
 //! Measures a model on rows whose target is known.
 //!
 //! [`evaluate`] goes over the rows once and keeps little of them; a [`HeldOutRows`] keeps every
-//! prediction, for whoever asks more: intervals ([`Bootstrap`]), classes against classes, curves.
+//! prediction, for further analysis: intervals ([`Bootstrap`]), classes against classes, curves.
 
 mod bootstrap;
-mod held;
+mod holdout;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::reliability::Reliability;
@@ -19,7 +19,7 @@ use crate::predict::Scorer;
 use crate::read::Rows;
 
 pub use bootstrap::{Bootstrap, Interval};
-pub use held::HeldOutRows;
+pub use holdout::HeldOutRows;
 
 /// What was measured.
 #[derive(Debug, Clone)]

@@ -1,15 +1,16 @@
-//! Rows cut into folds: every row is in one of them, in a classification every class is dealt
-//! evenly.
+//! Folds of rows: every row is in one of them, and they are stratified by class.
 
 use std::sync::Arc;
+
+use swarmwood_learn::fold_split::FoldSplit;
 
 use super::rows::{RowSet, Rows};
 use super::sample::hash;
 use crate::{Error, Result};
 
 impl Rows {
-    /// The fold of each row, in row order. Rows are dealt by a hash of their number and the seed;
-    /// in a classification one class after the other, so that every fold has its share of each.
+    /// The fold of each row, in row order: rows sorted by class and by a hash of their number and
+    /// the seed are assigned in turn, so that every fold has its share of each class.
     ///
     /// ```
     /// use swarmwood::read::{ReadOptions, Source, training};
@@ -23,29 +24,27 @@ impl Rows {
     /// ```
     pub fn folds(&self, count: usize, seed: u64) -> Result<Vec<usize>> {
         if count < 2 || count > self.rows {
-            return Err(Error::Run(format!("{} rows cannot be cut into {count} folds", self.rows)));
+            return Err(Error::Run(format!(
+                "{} rows cannot be split into {count} folds",
+                self.rows
+            )));
         }
         let numbers = self.numbers();
-        let mut folds = vec![0; self.rows];
-        let mut next = 0;
+        let position = |row: u64| numbers.binary_search(&row).ok();
+        let mut order = Vec::with_capacity(self.rows);
         for mut class in self.rows_by_class() {
             // Neither the sample nor a holdout is drawn with this stream.
             class.sort_unstable_by_key(|&row| hash(row, seed.wrapping_add(2)));
-            for row in class {
-                if let Ok(place) = numbers.binary_search(&row) {
-                    folds[place] = next % count;
-                    next += 1;
-                }
-            }
+            order.extend(class.into_iter().filter_map(position));
         }
-        Ok(folds)
+        Ok(FoldSplit::in_turn(&order, count).fold_of_row())
     }
 
-    /// The rows whose place, counted from 0, is wanted; warnings stay with the whole.
-    pub fn some(&self, wanted: impl Fn(usize) -> bool) -> Rows {
-        let mut part = RowSet::empty(self.stored());
+    /// The rows whose index satisfies the condition, without the warnings.
+    pub fn subset(&self, contains: impl Fn(usize) -> bool) -> Rows {
+        let mut part = RowSet::empty(self.store_rows());
         let mut rows = 0;
-        for (_, &row) in self.numbers().iter().enumerate().filter(|&(place, _)| wanted(place)) {
+        for (_, &row) in self.numbers().iter().enumerate().filter(|&(index, _)| contains(index)) {
             part.set(row as usize);
             rows += 1;
         }
@@ -54,7 +53,7 @@ impl Rows {
 
     /// The numbers of these rows in the store, ascending.
     fn numbers(&self) -> Vec<u64> {
-        (0..self.stored()).filter(|&row| self.is_here(row)).map(|row| row as u64).collect()
+        (0..self.store_rows()).filter(|&row| self.contains(row)).map(|row| row as u64).collect()
     }
 }
 
@@ -63,7 +62,7 @@ mod tests {
     use crate::read::{ReadOptions, Source, training};
 
     #[test]
-    fn folds_cover_the_rows_and_parts_keep_to_them() {
+    fn folds_partition_the_rows_of_a_part() {
         let csv: &'static [u8] = Box::leak(
             (0..103)
                 .fold("x,y\n".to_string(), |text, row| {
@@ -79,7 +78,7 @@ mod tests {
         assert_eq!((folds.len(), rows.rows + held.rows), (rows.rows, 103));
         let mut seen = Vec::new();
         for fold in 0..5 {
-            let part = rows.some(|place| folds[place] == fold);
+            let part = rows.subset(|row| folds[row] == fold);
             assert!((rows.rows / 5..=rows.rows / 5 + 1).contains(&part.rows));
             let mut classes = [0, 0];
             part.for_each_chunk(&mut |chunk| {

@@ -6,7 +6,7 @@ use swarmwood_learn::data::Chunk;
 
 use super::cells::{CellOutcome, CellText, CellValue, ColumnBuffer};
 use super::levels::{LevelError, MOST_LEVELS, bits};
-use super::place::{SourceLocation, shown};
+use super::location::{SourceLocation, shown};
 use super::token;
 use crate::{Error, Result};
 
@@ -41,7 +41,7 @@ pub(super) enum Misfits {
 /// The columns of interest and the rows of the current chunk.
 #[derive(Debug)]
 pub(super) struct ChunkFrame {
-    pub(super) place: SourceLocation,
+    pub(super) location: SourceLocation,
     pub(super) features: Vec<(Slot, ColumnBuffer)>,
     pub(super) target: Option<(Slot, ColumnBuffer)>,
     pub(super) weight: Option<(Slot, Vec<f64>)>,
@@ -58,13 +58,13 @@ pub(super) struct ChunkFrame {
 
 impl ChunkFrame {
     pub(super) fn new(
-        place: SourceLocation,
+        location: SourceLocation,
         features: Vec<(Slot, ColumnBuffer)>,
         target: Option<(Slot, ColumnBuffer)>,
     ) -> ChunkFrame {
         let chunk_rows = chunk_rows(features.len());
         ChunkFrame {
-            place,
+            location,
             features,
             target,
             weight: None,
@@ -99,9 +99,13 @@ impl ChunkFrame {
             match cells.push_text(text, at) {
                 Ok(CellOutcome::Value | CellOutcome::Missing) => {}
                 Ok(CellOutcome::Misfit) => {
-                    check_misfit(&self.place, self.misfits, slot, cells, text, at)?
+                    let cell = CellContext { location: &self.location, slot, text, at };
+                    cell.check_misfit(self.misfits, cells)?
                 }
-                Err(refused) => return Err(refusal(&self.place, slot, refused, text, at)),
+                Err(error) => {
+                    let cell = CellContext { location: &self.location, slot, text, at };
+                    return Err(cell.level_error(error));
+                }
             }
         }
         self.rows += 1;
@@ -121,16 +125,20 @@ impl ChunkFrame {
             }
             Ok(CellOutcome::Misfit) => {
                 if self.target_misfits == Misfits::Refuse {
-                    return Err(unfit_target(&self.place, slot, cells, &text, at));
+                    let cell = CellContext { location: &self.location, slot, text: &text, at };
+                    return Err(cell.target_error(cells));
                 }
                 return Ok(true);
             }
-            Err(refused) => return Err(refusal(&self.place, slot, refused, &text, at)),
+            Err(error) => {
+                let cell = CellContext { location: &self.location, slot, text: &text, at };
+                return Err(cell.level_error(error));
+            }
         }
         if let (ColumnBuffer::Number { .. }, Some(value)) = (&*cells, cells.last()) {
             if value.is_infinite() {
                 let help = "correct the value or remove the row";
-                return Err(self.place.cell(
+                return Err(self.location.cell(
                     at,
                     &slot.name,
                     format!("the target '{}' is infinite", shown(&text)),
@@ -172,7 +180,7 @@ impl ChunkFrame {
         } else {
             format!("'{}' is not a weight", shown(&text))
         };
-        Err(self.place.cell(
+        Err(self.location.cell(
             at,
             &slot.name,
             message,
@@ -191,9 +199,14 @@ impl ChunkFrame {
         match cells.push(cell, at) {
             Ok(CellOutcome::Value | CellOutcome::Missing) => Ok(()),
             Ok(CellOutcome::Misfit) => {
-                check_misfit(&self.place, self.misfits, slot, cells, &spelled(cell), at)
+                let text = &spelled(cell);
+                let cell = CellContext { location: &self.location, slot, text, at };
+                cell.check_misfit(self.misfits, cells)
             }
-            Err(refused) => Err(refusal(&self.place, slot, refused, &spelled(cell), at)),
+            Err(error) => {
+                let text = &spelled(cell);
+                Err(CellContext { location: &self.location, slot, text, at }.level_error(error))
+            }
         }
     }
 
@@ -226,68 +239,60 @@ fn spelled(cell: CellValue<'_>) -> std::borrow::Cow<'_, [u8]> {
     }
 }
 
-/// A word in a column of numbers is an error where the schema is fixed; an unseen level never is.
-fn check_misfit(
-    place: &SourceLocation,
-    misfits: Misfits,
-    slot: &Slot,
-    cells: &ColumnBuffer,
-    text: &[u8],
+/// A cell that is not accepted, for messages.
+struct CellContext<'a> {
+    location: &'a SourceLocation,
+    slot: &'a Slot,
+    text: &'a [u8],
     at: u64,
-) -> Result<()> {
-    if misfits == Misfits::Refuse && matches!(cells, ColumnBuffer::Number { .. }) {
-        let help =
-            "the model was trained with numbers in this column; correct the cell or leave it empty";
-        return Err(place.cell(at, &slot.name, format!("'{}' is not a number", shown(text)), help));
-    }
-    Ok(())
 }
 
-fn unfit_target(
-    place: &SourceLocation,
-    slot: &Slot,
-    cells: &ColumnBuffer,
-    text: &[u8],
-    at: u64,
-) -> Error {
-    match cells {
-        ColumnBuffer::Number { .. } => {
-            let help = "a regression target must hold numbers; correct the cell, or train a classification";
-            place.cell(
-                at,
-                &slot.name,
-                format!("the target '{}' is not a number", shown(text)),
-                help,
-            )
+impl CellContext<'_> {
+    /// A word in a column of numbers is an error where the schema is fixed; an unseen level never
+    /// is.
+    fn check_misfit(&self, misfits: Misfits, cells: &ColumnBuffer) -> Result<()> {
+        if misfits == Misfits::Refuse && matches!(cells, ColumnBuffer::Number { .. }) {
+            let help = "the model was trained with numbers in this column; correct the cell or \
+                        leave it empty";
+            return Err(self.error(format!("'{}' is not a number", shown(self.text)), help));
         }
-        _ => {
-            let help = "the labels must be those of the training data";
-            place.cell(at, &slot.name, format!("'{}' is not one of the classes", shown(text)), help)
+        Ok(())
+    }
+
+    fn target_error(&self, cells: &ColumnBuffer) -> Error {
+        let text = shown(self.text);
+        match cells {
+            ColumnBuffer::Number { .. } => {
+                let help = "a regression target must hold numbers; correct the cell, or train a \
+                            classification";
+                self.error(format!("the target '{text}' is not a number"), help)
+            }
+            _ => {
+                let help = "the labels must be those of the training data";
+                self.error(format!("'{text}' is not one of the classes"), help)
+            }
         }
     }
-}
 
-fn refusal(
-    place: &SourceLocation,
-    slot: &Slot,
-    refused: LevelError,
-    text: &[u8],
-    at: u64,
-) -> Error {
-    match refused {
-        LevelError::NotUtf8 => place.cell(
-            at,
-            &slot.name,
-            format!("'{}' is not UTF-8 text", shown(text)),
-            "save the file in the encoding UTF-8",
-        ),
-        LevelError::TooMany => place.column(
-            &slot.name,
-            format!("more than {MOST_LEVELS} different texts, or too long ones"),
-            format!(
-                "identifiers and free text cannot be learned from; leave the column out (--ignore '{}')",
-                slot.name
-            ),
-        ),
+    fn level_error(&self, error: LevelError) -> Error {
+        match error {
+            LevelError::NotUtf8 => {
+                let message = format!("'{}' is not UTF-8 text", shown(self.text));
+                self.error(message, "save the file in the encoding UTF-8")
+            }
+            LevelError::TooMany => {
+                let message = format!("more than {MOST_LEVELS} different texts, or too long ones");
+                let help = format!(
+                    "identifiers and free text cannot be learned from; leave the column out \
+                     (--ignore '{}')",
+                    self.slot.name
+                );
+                self.location.column(&self.slot.name, message, help)
+            }
+        }
+    }
+
+    fn error(&self, message: String, help: &str) -> Error {
+        self.location.cell(self.at, &self.slot.name, message, help)
     }
 }

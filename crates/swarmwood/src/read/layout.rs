@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::ReadOptions;
-use super::place::{SourceLocation, listed};
+use super::location::{SourceLocation, listed};
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
@@ -22,19 +22,22 @@ impl TableLayout {
     pub(super) fn of(
         names: &[String],
         options: &ReadOptions,
-        place: &SourceLocation,
+        location: &SourceLocation,
     ) -> Result<TableLayout> {
         if options.target.is_empty() {
             let help = format!("name one of the columns: {}", listed(names));
-            return Err(place.fault("no target column is given", help));
+            return Err(location.fault("no target column is given", help));
         }
-        let target = find(names, &options.target, "target", place)?;
-        let weight =
-            options.weight.as_deref().map(|name| find(names, name, "weight", place)).transpose()?;
-        let ignored = find_all(names, &options.ignore, "ignored", place)?;
-        let categorical = find_all(names, &options.categorical, "categorical", place)?;
+        let target = find(names, &options.target, "target", location)?;
+        let weight = options
+            .weight
+            .as_deref()
+            .map(|name| find(names, name, "weight", location))
+            .transpose()?;
+        let ignored = find_all(names, &options.ignore, "ignored", location)?;
+        let categorical = find_all(names, &options.categorical, "categorical", location)?;
         let clash = |position: usize, message: &str, help: &str| {
-            Err::<TableLayout, Error>(place.column(&names[position], message, help))
+            Err::<TableLayout, Error>(location.column(&names[position], message, help))
         };
         if weight == Some(target) {
             return clash(
@@ -72,7 +75,7 @@ impl TableLayout {
         let features: Vec<usize> = (0..names.len()).filter(is_feature).collect();
         if features.is_empty() {
             let help = "the target needs at least one other column to be learned from";
-            return Err(place.fault("no feature column is left", help));
+            return Err(location.fault("no feature column is left", help));
         }
         Ok(TableLayout { target, weight, features, categorical })
     }
@@ -83,12 +86,12 @@ pub(super) fn find(
     names: &[String],
     wanted: &str,
     part: &str,
-    place: &SourceLocation,
+    location: &SourceLocation,
 ) -> Result<usize> {
     names
         .iter()
         .position(|name| name == wanted)
-        .ok_or_else(|| unknown(names, &[wanted], part, place))
+        .ok_or_else(|| unknown(names, &[wanted], part, location))
 }
 
 /// The positions of all columns, or an error that names every one that is absent.
@@ -96,19 +99,19 @@ pub(super) fn find_all(
     names: &[String],
     wanted: &[String],
     part: &str,
-    place: &SourceLocation,
+    location: &SourceLocation,
 ) -> Result<Vec<usize>> {
     let positions: HashMap<&str, usize> =
         names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     let absent: Vec<&str> =
         wanted.iter().map(String::as_str).filter(|name| !positions.contains_key(name)).collect();
     if !absent.is_empty() {
-        return Err(unknown(names, &absent, part, place));
+        return Err(unknown(names, &absent, part, location));
     }
     Ok(wanted.iter().filter_map(|name| positions.get(name.as_str()).copied()).collect())
 }
 
-fn unknown(names: &[String], wanted: &[&str], part: &str, place: &SourceLocation) -> Error {
+fn unknown(names: &[String], wanted: &[&str], part: &str, location: &SourceLocation) -> Error {
     let plural = if wanted.len() == 1 { "" } else { "s" };
     let message = format!("no {part} column{plural} {}", listed(wanted));
     let near: Vec<&str> = wanted
@@ -126,15 +129,15 @@ fn unknown(names: &[String], wanted: &[&str], part: &str, place: &SourceLocation
     } else if names.len() == 1 {
         help += "; give the delimiter if this is several columns in one";
     }
-    place.fault(message, help)
+    location.fault(message, help)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::PositionUnit;
+    use super::super::location::PositionUnit;
     use super::*;
 
-    fn place() -> SourceLocation {
+    fn location() -> SourceLocation {
         SourceLocation { file: String::from("t.csv"), unit: PositionUnit::Line }
     }
 
@@ -143,7 +146,7 @@ mod tests {
     }
 
     fn message(names: &[String], options: &ReadOptions) -> String {
-        TableLayout::of(names, options, &place()).unwrap_err().to_string()
+        TableLayout::of(names, options, &location()).unwrap_err().to_string()
     }
 
     #[test]
@@ -155,7 +158,7 @@ mod tests {
             categorical: vec!["zip".into()],
             ..ReadOptions::default()
         };
-        let layout = TableLayout::of(&names("id,a,w,zip,y"), &options, &place()).unwrap();
+        let layout = TableLayout::of(&names("id,a,w,zip,y"), &options, &location()).unwrap();
         assert_eq!(
             layout,
             TableLayout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] }

@@ -1,5 +1,5 @@
 //! From files to rows: CSV (plain, gzip, standard input) and Parquet; and from tables in memory
-//! ([`lent`]).
+//! ([`borrowed`]).
 //!
 //! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among
 //! comma, semicolon, tab and bar. A column is read as numbers if every cell is a number or missing
@@ -11,29 +11,29 @@
 //! In a Parquet file the types are the file's: numbers, texts and booleans; a null, and a text that
 //! would be missing in a text file, is missing.
 
-// Without Parquet nothing hands over typed cells.
+// Without Parquet there are no typed cells.
 #![cfg_attr(not(feature = "parquet"), allow(dead_code))]
 
+mod borrowed;
 mod cells;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
 mod folds;
-mod follow;
 mod frame;
-mod keep;
+mod known_schema;
 mod layout;
-mod lent;
 mod levels;
-mod origin;
-mod pack;
+mod location;
+mod packed_chunk;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod place;
 mod rows;
 mod sample;
+mod schema_inference;
+mod source;
 mod split;
-mod survey;
+mod stored_rows;
 mod table;
 mod target;
 #[cfg(test)]
@@ -45,15 +45,17 @@ use std::path::PathBuf;
 use swarmwood_learn::data::Chunk;
 use swarmwood_model::Schema;
 
+pub use borrowed::{
+    Columns, Field, RowSelection, TableColumn, borrowed, borrowed_matching, borrowed_scoring,
+};
 #[cfg(feature = "demo")]
 pub use demo::demo;
-pub use lent::{Columns, Field, RowSelection, TableColumn, lent, lent_matching, lent_scoring};
 pub use rows::Rows;
 
 use crate::Result;
-use follow::Answers;
-use keep::RetentionLimits;
-use origin::{MEMORY_LIMIT, SourceOrigin};
+use known_schema::TargetUse;
+use source::{MEMORY_LIMIT, RereadableSource};
+use stored_rows::RetentionLimits;
 
 /// Bins are made from this many rows where there are more.
 pub const SAMPLE_ROWS: usize = 1 << 17;
@@ -92,7 +94,7 @@ pub struct ReadOptions {
     pub ignore: Vec<String>,
     /// Columns to read as categories even if they hold numbers.
     pub categorical: Vec<String>,
-    /// Field separator; found by itself if not given.
+    /// Field separator; detected if not given.
     pub delimiter: Option<u8>,
     /// Regression or classification.
     pub task: TaskChoice,
@@ -100,14 +102,14 @@ pub struct ReadOptions {
     pub positive: Option<String>,
 }
 
-/// Whether a reading goes on.
+/// Whether to continue reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadProgress {
     Continue,
     Stop,
 }
 
-/// Surveys a training file: types, levels, classes, rows.
+/// Reads a training file and infers its schema: types, levels, classes.
 ///
 /// ```
 /// use swarmwood::read::{ReadOptions, Source, training};
@@ -122,14 +124,18 @@ enum ReadProgress {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn training(source: &Source, options: &ReadOptions) -> Result<Rows> {
-    survey::survey(SourceOrigin::settle(source, MEMORY_LIMIT)?, options, RetentionLimits::default())
+    schema_inference::read_training(
+        RereadableSource::new(source, MEMORY_LIMIT)?,
+        options,
+        RetentionLimits::default(),
+    )
 }
 
 /// Reads another file (validation, test) with a schema that is already known; targets are required.
 /// The target has the schema's name unless the options name another.
 pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Result<Rows> {
-    follow::matching(
-        SourceOrigin::settle(source, MEMORY_LIMIT)?,
+    known_schema::matching(
+        RereadableSource::new(source, MEMORY_LIMIT)?,
         schema,
         options,
         RetentionLimits::default(),
@@ -145,18 +151,18 @@ pub fn scoring(
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
     let mut rows = 0;
-    let (frame, mut warnings) = follow::follow(
-        origin::open_once(source)?,
+    let (frame, mut warnings) = known_schema::read_with_schema(
+        source::open_once(source)?,
         schema,
         options,
-        Answers::Unused,
+        TargetUse::Ignored,
         &mut |chunk| {
             rows += chunk.rows;
             each(chunk)
         },
     )?;
     if rows == 0 {
-        warnings.push(format!("{}: there is a header and no rows", frame.place.file));
+        warnings.push(format!("{}: there is a header and no rows", frame.location.file));
     }
     Ok(warnings)
 }

@@ -18,8 +18,8 @@ use parquet::schema::types::ColumnDescriptor;
 use super::ReadProgress;
 use super::cells::{CellValue, ColumnBuffer};
 use super::frame::ChunkFrame;
-use super::origin::{Meter, ParquetBytes, ParquetInput};
-use super::place::SourceLocation;
+use super::location::SourceLocation;
+use super::source::{ParquetBytes, ParquetInput, ReadMeter};
 use super::table::{ColumnType, check_unique};
 use crate::{Error, Result};
 
@@ -56,21 +56,21 @@ struct ParquetColumn {
 
 /// An opened Parquet file.
 pub(super) struct ParquetTable {
-    place: SourceLocation,
+    location: SourceLocation,
     names: Vec<String>,
     columns: Vec<ParquetColumn>,
     reader: Box<dyn FileReader>,
-    meter: Meter,
+    meter: ReadMeter,
 }
 
 impl ParquetTable {
     pub(super) fn open(input: ParquetInput) -> Result<ParquetTable> {
-        let ParquetInput { place, bytes } = input;
-        let reader = guard(&place, || open_reader(bytes))?;
+        let ParquetInput { location, bytes } = input;
+        let reader = guard(&location, || open_reader(bytes))?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let fields = schema.root_schema().get_fields();
         let names: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
-        check_unique(&names, &place, None)?;
+        check_unique(&names, &location, None)?;
         let mut columns: Vec<ParquetColumn> = names
             .iter()
             .map(|_| ParquetColumn {
@@ -86,20 +86,21 @@ impl ParquetTable {
                 if nested { CellForm::Unreadable("a nested column") } else { form_of(column) };
             columns[root] = ParquetColumn { leaf, form, present: column.max_def_level() };
         }
-        let meter =
-            Meter::new(u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0));
-        Ok(ParquetTable { place, names, columns, reader, meter })
+        let meter = ReadMeter::new(
+            u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0),
+        );
+        Ok(ParquetTable { location, names, columns, reader, meter })
     }
 
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    pub(super) fn place(&self) -> &SourceLocation {
-        &self.place
+    pub(super) fn location(&self) -> &SourceLocation {
+        &self.location
     }
 
-    pub(super) fn meter(&self) -> Meter {
+    pub(super) fn meter(&self) -> ReadMeter {
         self.meter.clone()
     }
 
@@ -118,7 +119,7 @@ impl ParquetTable {
         self.check_readable(frame)?;
         let mut first_row = 1;
         for index in 0..self.reader.num_row_groups() {
-            let group = guard(&self.place, || self.reader.get_row_group(index))?;
+            let group = guard(&self.location, || self.reader.get_row_group(index))?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             let mut readers = self.readers(&*group, frame)?;
             let mut done = 0;
@@ -152,14 +153,16 @@ impl ParquetTable {
                 stays[row] = frame.push_target(cell, first_row + row as u64)?;
                 Ok(())
             };
-            cells_of(&self.place, reader, column, rows, as_number, &mut push)?;
+            let batch = ColumnBatch { location: &self.location, column, rows, as_number };
+            batch.read(reader, &mut push)?;
         }
         if let (Some(reader), Some((slot, _))) = (&mut readers.weight, &frame.weight) {
             let column = &self.columns[slot.position];
             let mut push = |row: usize, cell: CellValue<'_>| {
                 if stays[row] { frame.push_weight(cell, first_row + row as u64) } else { Ok(()) }
             };
-            cells_of(&self.place, reader, column, rows, true, &mut push)?;
+            let batch = ColumnBatch { location: &self.location, column, rows, as_number: true };
+            batch.read(reader, &mut push)?;
         }
         for (feature, reader) in readers.features.iter_mut().enumerate() {
             let (slot, cells) = &frame.features[feature];
@@ -172,7 +175,8 @@ impl ParquetTable {
                     Ok(())
                 }
             };
-            cells_of(&self.place, reader, column, rows, as_number, &mut push)?;
+            let batch = ColumnBatch { location: &self.location, column, rows, as_number };
+            batch.read(reader, &mut push)?;
         }
         frame.rows += stays.iter().filter(|stays| **stays).count();
         Ok(())
@@ -180,7 +184,7 @@ impl ParquetTable {
 
     fn readers(&self, group: &dyn RowGroupReader, frame: &ChunkFrame) -> Result<Readers> {
         let open = |position: usize| {
-            guard(&self.place, || group.get_column_reader(self.columns[position].leaf))
+            guard(&self.location, || group.get_column_reader(self.columns[position].leaf))
         };
         Ok(Readers {
             target: frame.target.as_ref().map(|(slot, _)| open(slot.position)).transpose()?,
@@ -202,7 +206,11 @@ impl ParquetTable {
                     "turn it into numbers or text, or leave it out (--ignore '{}')",
                     slot.name
                 );
-                return Err(self.place.column(&slot.name, format!("{what} cannot be used"), help));
+                return Err(self.location.column(
+                    &slot.name,
+                    format!("{what} cannot be used"),
+                    help,
+                ));
             }
         }
         Ok(())
@@ -272,59 +280,71 @@ fn form_of(column: &ColumnDescriptor) -> CellForm {
 
 type Push<'a> = &'a mut dyn FnMut(usize, CellValue<'_>) -> Result<()>;
 
-/// Reads the next rows of a column and hands over their cells.
-fn cells_of(
-    place: &SourceLocation,
-    reader: &mut ColumnReader,
-    column: &ParquetColumn,
+/// The next rows of a column.
+struct ColumnBatch<'a> {
+    location: &'a SourceLocation,
+    column: &'a ParquetColumn,
     rows: usize,
     as_number: bool,
-    push: Push<'_>,
-) -> Result<()> {
-    let (form, present) = (column.form, column.present);
-    match reader {
-        ColumnReader::BoolColumnReader(reader) => {
-            let batch = ValueBatch::read(place, reader, rows, present)?;
-            let truth = |truth: &bool| if *truth { &b"true"[..] } else { b"false" };
-            batch.cells(push, |value| {
-                if as_number {
-                    CellValue::Number(f64::from(u8::from(*value)))
-                } else {
-                    CellValue::Text(truth(value))
-                }
-            })
+}
+
+impl ColumnBatch<'_> {
+    /// Reads the rows and pushes their cells.
+    fn read(self, reader: &mut ColumnReader, push: Push<'_>) -> Result<()> {
+        let ColumnBatch { location, column, rows, as_number } = self;
+        let (form, present) = (column.form, column.present);
+        match reader {
+            ColumnReader::BoolColumnReader(reader) => {
+                let batch = ValueBatch::read(location, reader, rows, present)?;
+                let truth = |truth: &bool| if *truth { &b"true"[..] } else { b"false" };
+                batch.cells(push, |value| {
+                    if as_number {
+                        CellValue::Number(f64::from(u8::from(*value)))
+                    } else {
+                        CellValue::Text(truth(value))
+                    }
+                })
+            }
+            ColumnReader::Int32ColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?.cells(push, |&value| {
+                    let wide = if form == UNSIGNED {
+                        i128::from(value.cast_unsigned())
+                    } else {
+                        i128::from(value)
+                    };
+                    integer(wide, form)
+                })
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?.cells(push, |&value| {
+                    let wide = if form == UNSIGNED {
+                        i128::from(value.cast_unsigned())
+                    } else {
+                        i128::from(value)
+                    };
+                    integer(wide, form)
+                })
+            }
+            ColumnReader::FloatColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?
+                    .cells(push, |&value| CellValue::Number(f64::from(value)))
+            }
+            ColumnReader::DoubleColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?
+                    .cells(push, |&value| CellValue::Number(value))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?
+                    .cells(push, |value| bytes_cell(value.data(), form))
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?
+                    .cells(push, |value| bytes_cell(value.data(), form))
+            }
+            ColumnReader::Int96ColumnReader(_) => {
+                Err(location.fault("a date was not expected here", ""))
+            }
         }
-        ColumnReader::Int32ColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
-            .cells(push, |&value| {
-                let wide = if form == UNSIGNED {
-                    i128::from(value.cast_unsigned())
-                } else {
-                    i128::from(value)
-                };
-                integer(wide, form)
-            }),
-        ColumnReader::Int64ColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
-            .cells(push, |&value| {
-                let wide = if form == UNSIGNED {
-                    i128::from(value.cast_unsigned())
-                } else {
-                    i128::from(value)
-                };
-                integer(wide, form)
-            }),
-        ColumnReader::FloatColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
-            .cells(push, |&value| CellValue::Number(f64::from(value))),
-        ColumnReader::DoubleColumnReader(reader) => ValueBatch::read(place, reader, rows, present)?
-            .cells(push, |&value| CellValue::Number(value)),
-        ColumnReader::ByteArrayColumnReader(reader) => {
-            ValueBatch::read(place, reader, rows, present)?
-                .cells(push, |value| bytes_cell(value.data(), form))
-        }
-        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-            ValueBatch::read(place, reader, rows, present)?
-                .cells(push, |value| bytes_cell(value.data(), form))
-        }
-        ColumnReader::Int96ColumnReader(_) => Err(place.fault("a date was not expected here", "")),
     }
 }
 
@@ -380,7 +400,7 @@ struct ValueBatch<V> {
 
 impl<V> ValueBatch<V> {
     fn read<T: DataType<T = V>>(
-        place: &SourceLocation,
+        location: &SourceLocation,
         reader: &mut ColumnReaderImpl<T>,
         rows: usize,
         present: i16,
@@ -388,18 +408,18 @@ impl<V> ValueBatch<V> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         let mut read = 0;
         while read < rows {
-            let (records, _, _) = guard(place, || {
+            let (records, _, _) = guard(location, || {
                 reader.read_records(rows - read, Some(&mut levels), None, &mut values)
             })?;
             if records == 0 {
-                return Err(damaged(place, "a column ends too early"));
+                return Err(damaged(location, "a column ends too early"));
             }
             read += records;
         }
         let nulls = |present: i16| levels.iter().filter(|level| **level != present).count();
         let missing = if present == 0 { 0 } else { nulls(present) };
         if values.len() + missing < rows {
-            return Err(damaged(place, "a column has fewer values than rows"));
+            return Err(damaged(location, "a column has fewer values than rows"));
         }
         Ok(ValueBatch { values, levels, present, rows })
     }
@@ -416,23 +436,23 @@ impl<V> ValueBatch<V> {
     }
 }
 
-fn damaged(place: &SourceLocation, what: &str) -> Error {
-    place.fault(format!("the Parquet data is damaged ({what})"), "write or fetch the file again")
+fn damaged(location: &SourceLocation, what: &str) -> Error {
+    location.fault(format!("the Parquet data is damaged ({what})"), "write or fetch the file again")
 }
 
 /// Turns the library's errors into ours, and its panics too: a damaged file must not end the
 /// program.
 fn guard<T>(
-    place: &SourceLocation,
+    location: &SourceLocation,
     work: impl FnOnce() -> std::result::Result<T, ParquetError>,
 ) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(ParquetError::NYI(what))) => Err(place.fault(
+        Ok(Err(ParquetError::NYI(what))) => Err(location.fault(
             format!("the Parquet file uses what is not supported here: {what}"),
             "write it again with snappy or zstd compression",
         )),
-        Ok(Err(error)) => Err(damaged(place, &error.to_string())),
-        Err(_) => Err(damaged(place, "it cannot be decoded")),
+        Ok(Err(error)) => Err(damaged(location, &error.to_string())),
+        Err(_) => Err(damaged(location, "it cannot be decoded")),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows with their schema, wherever they are kept.
+//! Rows with their schema, in memory or read again from the source.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,12 +6,12 @@ use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{Schema, TargetKind};
 
 use super::ReadOptions;
-use super::follow::{Answers, follow};
-use super::keep::StoredRows;
-use super::lent::RowSelection;
-use super::origin::SourceOrigin;
-use super::pack::PackedChunk;
+use super::borrowed::RowSelection;
+use super::known_schema::{TargetUse, read_with_schema};
+use super::packed_chunk::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
+use super::source::RereadableSource;
+use super::stored_rows::StoredRows;
 use crate::{Error, Result};
 
 /// Rows with their schema, ready for training: kept in memory if small, read again from the source
@@ -22,31 +22,31 @@ pub struct Rows {
     pub schema: Schema,
     /// Number of rows with a target.
     pub rows: usize,
-    /// Things the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
     store: Arc<Store>,
     /// The rows of the store that belong here; `None` for all.
     part: Option<Arc<RowSet>>,
 }
 
-/// What both parts of a split share.
+/// The data that the parts of a split share.
 #[derive(Debug)]
 struct Store {
     rows: usize,
-    kept: StoredRows,
+    stored: StoredRows,
     /// Rows up to this hash are the sample.
     threshold: u64,
     /// Their positions, chunk by chunk, found when they are first asked for.
     sampled: OnceLock<Vec<Vec<usize>>>,
-    /// The same for a lent table, as a set: it stays in memory beside the bins.
+    /// The same for a borrowed table, as a set: it stays in memory beside the bins.
     sampled_set: OnceLock<RowSet>,
-    origin: Option<(SourceOrigin, ReadOptions)>,
+    origin: Option<(RereadableSource, ReadOptions)>,
 }
 
 impl Store {
     /// The positions of sampled rows in each kept chunk.
     fn find_sampled(&self) -> Vec<Vec<usize>> {
-        match &self.kept {
+        match &self.stored {
             StoredRows::All(chunks) => {
                 let mut first = 0;
                 let mut positions = |chunk: &PackedChunk| {
@@ -61,7 +61,7 @@ impl Store {
             StoredRows::Sample { batches, .. } => {
                 batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect()
             }
-            // Lent tables are in no chunks.
+            // Borrowed tables have no chunks.
             StoredRows::Borrowed(_) => Vec::new(),
         }
     }
@@ -96,43 +96,23 @@ impl RowSet {
 }
 
 impl Rows {
+    /// Rows that were read. The source is needed if only a sample of them is stored.
     pub(super) fn new(
         schema: Schema,
         rows: usize,
         warnings: Vec<String>,
-        kept: StoredRows,
-        origin: SourceOrigin,
-        options: ReadOptions,
+        stored: StoredRows,
+        origin: Option<(RereadableSource, ReadOptions)>,
     ) -> Rows {
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
-        let origin = matches!(kept, StoredRows::Sample { .. }).then_some((origin, options));
-        let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
+        let origin = origin.filter(|_| matches!(stored, StoredRows::Sample { .. }));
         let store = Store {
             rows,
-            kept,
-            threshold,
+            stored,
+            threshold: threshold(rows as u64, super::SAMPLE_ROWS),
             sampled: OnceLock::new(),
             sampled_set: OnceLock::new(),
             origin,
-        };
-        Rows { schema, rows, warnings, store: Arc::new(store), part: None }
-    }
-
-    /// Rows that stay where they are.
-    pub(super) fn lent(
-        schema: Schema,
-        rows: usize,
-        warnings: Vec<String>,
-        kept: StoredRows,
-    ) -> Rows {
-        let threshold = threshold(rows as u64, super::SAMPLE_ROWS);
-        let store = Store {
-            rows,
-            kept,
-            threshold,
-            sampled: OnceLock::new(),
-            sampled_set: OnceLock::new(),
-            origin: None,
         };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
@@ -142,10 +122,10 @@ impl Rows {
         self.store.origin.is_some()
     }
 
-    /// Hands every row, in order, in chunks.
+    /// Visits all rows in order, in chunks.
     pub fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let mut first = 0;
-        let mut hand_over = |chunk: &Chunk| {
+        let mut visit = |chunk: &Chunk| {
             let rows = first..first + chunk.rows;
             first = rows.end;
             let Some(part) = &self.part else { return each(chunk) };
@@ -157,16 +137,22 @@ impl Rows {
                 rows.filter(|&row| part.has(row)).map(|row| row - start).collect();
             if indices.is_empty() { Ok(()) } else { each(&pick(chunk, &indices)) }
         };
-        match (&self.store.kept, &self.store.origin) {
+        match (&self.store.stored, &self.store.origin) {
             (StoredRows::All(chunks), _) => {
-                chunks.iter().try_for_each(|chunk| hand_over(&chunk.unpack()))
+                chunks.iter().try_for_each(|chunk| visit(&chunk.unpack()))
             }
-            (StoredRows::Borrowed(lent), _) => lent.for_each_chunk(&mut hand_over),
+            (StoredRows::Borrowed(table), _) => table.for_each_chunk(&mut visit),
             (StoredRows::Sample { .. }, Some((origin, options))) => {
-                follow(origin.open()?, &self.schema, options, Answers::Needed, &mut hand_over)?;
+                read_with_schema(
+                    origin.open()?,
+                    &self.schema,
+                    options,
+                    TargetUse::Required,
+                    &mut visit,
+                )?;
                 if first == self.store.rows { Ok(()) } else { Err(changed(&self.store)) }
             }
-            // A sample is only ever kept together with its source.
+            // A sample is always stored together with its source.
             (StoredRows::Sample { .. }, None) => Ok(()),
         }
     }
@@ -175,8 +161,8 @@ impl Rows {
     /// otherwise that many chosen by a fixed hash of the row number. A part of a split has its
     /// share of the sample of the whole.
     pub fn sample(&self) -> Chunk {
-        if let StoredRows::Borrowed(lent) = &self.store.kept {
-            return lent.chunk(&RowSelection::At(&self.sampled_here()));
+        if let StoredRows::Borrowed(table) = &self.store.stored {
+            return table.chunk(&RowSelection::Indices(&self.sampled_rows()));
         }
         let mut sample = Chunk::default();
         self.for_each_sampled(|chunk, indices| {
@@ -201,8 +187,8 @@ impl Rows {
     /// `None` if there is no such feature.
     pub fn sample_column(&self, feature: usize) -> Option<Column> {
         self.schema.features.get(feature)?;
-        if let StoredRows::Borrowed(lent) = &self.store.kept {
-            return Some(lent.column(feature, &RowSelection::At(&self.sampled_here())));
+        if let StoredRows::Borrowed(table) = &self.store.stored {
+            return Some(table.column(feature, &RowSelection::Indices(&self.sampled_rows())));
         }
         let mut sample: Option<Column> = None;
         self.for_each_sampled(|chunk, indices| {
@@ -215,8 +201,8 @@ impl Rows {
         sample
     }
 
-    /// The numbers of the sample's rows in a table that lies in one piece.
-    fn sampled_here(&self) -> Vec<usize> {
+    /// The row numbers of the sample, for a borrowed table.
+    fn sampled_rows(&self) -> Vec<usize> {
         let store = &self.store;
         let sampled = store.sampled_set.get_or_init(|| {
             let mut set = RowSet(vec![0; store.rows.div_ceil(64)]);
@@ -228,32 +214,31 @@ impl Rows {
         sampled.rows().filter(|&row| self.part.as_ref().is_none_or(|part| part.has(row))).collect()
     }
 
-    /// Hands over every chunk that holds rows of the sample, with their positions in it.
+    /// Visits every chunk that has rows of the sample, with their positions in it.
     fn for_each_sampled(&self, mut each: impl FnMut(&PackedChunk, &[usize])) {
-        let mut hand_over =
-            |chunk: &PackedChunk, positions: &[usize], row: &dyn Fn(usize) -> usize| {
-                let Some(part) = &self.part else { return each(chunk, positions) };
-                let here: Vec<usize> =
-                    positions.iter().copied().filter(|&index| part.has(row(index))).collect();
-                if !here.is_empty() {
-                    each(chunk, &here);
-                }
-            };
+        let mut visit = |chunk: &PackedChunk, positions: &[usize], row: &dyn Fn(usize) -> usize| {
+            let Some(part) = &self.part else { return each(chunk, positions) };
+            let here: Vec<usize> =
+                positions.iter().copied().filter(|&index| part.has(row(index))).collect();
+            if !here.is_empty() {
+                each(chunk, &here);
+            }
+        };
         let sampled = self.store.sampled.get_or_init(|| self.store.find_sampled());
-        match &self.store.kept {
+        match &self.store.stored {
             StoredRows::All(chunks) => {
                 let mut first = 0;
                 for (chunk, positions) in chunks.iter().zip(sampled) {
-                    hand_over(chunk, positions, &|index| first + index);
+                    visit(chunk, positions, &|index| first + index);
                     first += chunk.rows();
                 }
             }
             StoredRows::Sample { batches, .. } => {
                 for (batch, positions) in batches.iter().zip(sampled) {
-                    hand_over(&batch.chunk, positions, &|index| batch.rows[index] as usize);
+                    visit(&batch.chunk, positions, &|index| batch.rows[index] as usize);
                 }
             }
-            // Lent tables are in no chunks; whoever wants their sample picks its rows.
+            // Borrowed tables have no chunks; their sample is selected by row number.
             StoredRows::Borrowed(_) => {}
         }
     }
@@ -294,31 +279,31 @@ impl Rows {
         Rows { schema: self.schema.clone(), rows, warnings: Vec::new(), store, part: Some(part) }
     }
 
-    /// Whether a row of the store belongs here.
-    pub(super) fn is_here(&self, row: usize) -> bool {
+    /// Whether a row of the store is one of these rows.
+    pub(super) fn contains(&self, row: usize) -> bool {
         self.part.as_ref().is_none_or(|part| part.has(row))
     }
 
-    /// Rows of the store.
-    pub(super) fn stored(&self) -> usize {
+    /// The number of rows of the store.
+    pub(super) fn store_rows(&self) -> usize {
         self.store.rows
     }
 
-    /// Row numbers, in one group a class, or in one group altogether.
+    /// Row numbers, one group per class, or a single group without classes.
     pub(super) fn rows_by_class(&self) -> Vec<Vec<u64>> {
-        let is_here = |row: &usize| self.is_here(*row);
+        let contains = |row: &usize| self.contains(*row);
         let TargetKind::Classes(classes) = &self.schema.target.kind else {
-            return vec![(0..self.store.rows).filter(is_here).map(|row| row as u64).collect()];
+            return vec![(0..self.store.rows).filter(contains).map(|row| row as u64).collect()];
         };
         let mut groups = vec![Vec::new(); classes.len()];
-        let targets: Box<dyn Iterator<Item = f64>> = match &self.store.kept {
+        let targets: Box<dyn Iterator<Item = f64>> = match &self.store.stored {
             StoredRows::All(chunks) => Box::new(chunks.iter().flat_map(PackedChunk::target)),
             StoredRows::Sample { targets, .. } => {
                 Box::new(targets.iter().flat_map(PackedChunk::target))
             }
-            StoredRows::Borrowed(lent) => Box::new(lent.targets().into_iter()),
+            StoredRows::Borrowed(table) => Box::new(table.targets().into_iter()),
         };
-        for (row, class) in targets.enumerate().filter(|(row, _)| is_here(row)) {
+        for (row, class) in targets.enumerate().filter(|(row, _)| contains(row)) {
             groups[class as usize].push(row as u64);
         }
         groups
@@ -327,7 +312,7 @@ impl Rows {
     fn without(&self, held: &RowSet) -> RowSet {
         let mut rest = RowSet::empty(self.store.rows);
         (0..self.store.rows)
-            .filter(|&row| self.is_here(row) && !held.has(row))
+            .filter(|&row| self.contains(row) && !held.has(row))
             .for_each(|row| rest.set(row));
         rest
     }
@@ -347,8 +332,10 @@ fn hold(held: &mut RowSet, group: &mut [u64], wanted: usize, seed: u64) -> usize
 
 fn changed(store: &Store) -> Error {
     let name = match &store.origin {
-        Some((SourceOrigin::File(path), _)) => path.display().to_string(),
+        Some((RereadableSource::File(path), _)) => path.display().to_string(),
         _ => String::from("the data"),
     };
-    Error::Run(format!("{name}: changed while it was being read; run again when it is at rest"))
+    Error::Run(format!(
+        "{name}: changed while it was being read; run again when nothing writes to it"
+    ))
 }

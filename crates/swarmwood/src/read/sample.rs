@@ -2,7 +2,7 @@
 
 use swarmwood_learn::data::{Chunk, Column};
 
-use super::pack::PackedChunk;
+use super::packed_chunk::PackedChunk;
 
 /// The finishing step of SplitMix64 (Steele, Lea, Flood 2014): a bijection, so no two rows share a
 /// value.
@@ -62,13 +62,13 @@ pub(super) struct Sampler {
     size: usize,
     threshold: u64,
     batches: Vec<SampleBatch>,
-    kept: usize,
+    stored: usize,
     next_row: u64,
 }
 
 impl Sampler {
     pub(super) fn new(size: usize) -> Sampler {
-        Sampler { size, threshold: u64::MAX, batches: Vec::new(), kept: 0, next_row: 0 }
+        Sampler { size, threshold: u64::MAX, batches: Vec::new(), stored: 0, next_row: 0 }
     }
 
     /// Looks at the next rows of the stream.
@@ -81,9 +81,9 @@ impl Sampler {
             return;
         }
         let indices: Vec<usize> = rows.iter().map(|row| (row - first) as usize).collect();
-        self.kept += rows.len();
+        self.stored += rows.len();
         self.batches.push(SampleBatch { rows, chunk: PackedChunk::new(&pick(chunk, &indices)) });
-        if self.kept >= 2 * self.size {
+        if self.stored >= 2 * self.size {
             self.thin();
         }
     }
@@ -95,7 +95,7 @@ impl Sampler {
     }
 
     fn thin(&mut self) {
-        if self.kept <= self.size {
+        if self.stored <= self.size {
             return;
         }
         let hashes = self
@@ -104,7 +104,7 @@ impl Sampler {
             .flat_map(|batch| batch.rows.iter())
             .map(|&row| hash(row, SAMPLE_SEED));
         self.threshold = cut(hashes, self.size);
-        self.kept = 0;
+        self.stored = 0;
         for batch in &mut self.batches {
             let stays = |&index: &usize| is_sampled(batch.rows[index], self.threshold);
             let indices: Vec<usize> = (0..batch.rows.len()).filter(stays).collect();
@@ -112,7 +112,7 @@ impl Sampler {
                 batch.chunk = PackedChunk::new(&pick(&batch.chunk.unpack(), &indices));
                 batch.rows = indices.iter().map(|&index| batch.rows[index]).collect();
             }
-            self.kept += indices.len();
+            self.stored += indices.len();
         }
         self.batches.retain(|batch| !batch.rows.is_empty());
     }

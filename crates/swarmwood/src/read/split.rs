@@ -96,7 +96,7 @@ impl<R: Read> Splitter<R> {
             match self.scan()? {
                 RecordScan::Record(end) => {
                     self.line = self.next_line;
-                    self.settle(end);
+                    self.finish_record(end);
                     return Ok(true);
                 }
                 RecordScan::Incomplete => self.refill()?,
@@ -195,7 +195,7 @@ impl<R: Read> Splitter<R> {
 
     /// Takes the scanned record: makes doubled quotes single, in place, and counts the lines it
     /// covered.
-    fn settle(&mut self, end: usize) {
+    fn finish_record(&mut self, end: usize) {
         let mut lines = 1;
         for span in &mut self.spans {
             if !span.quoted {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::frame::ChunkFrame;
-use super::origin::{Meter, SourceReader, TextInput, read_fault};
-use super::place::SourceLocation;
+use super::location::SourceLocation;
+use super::source::{ReadMeter, SourceReader, TextInput, read_fault};
 use super::split::{SplitError, Splitter};
 use super::{ReadProgress, delimiter};
 use crate::{Error, Result};
@@ -42,7 +42,7 @@ impl OpenTable {
             #[cfg(not(feature = "parquet"))]
             SourceReader::Parquet(input) => {
                 let help = "build with the feature 'parquet', or convert the file to CSV";
-                Err(input.place.fault("this build cannot read Parquet", help))
+                Err(input.location.fault("this build cannot read Parquet", help))
             }
         }
     }
@@ -66,16 +66,16 @@ impl OpenTable {
     }
 
     /// How places in this table are named.
-    pub(super) fn place(&self) -> &SourceLocation {
+    pub(super) fn location(&self) -> &SourceLocation {
         match self {
-            OpenTable::Text(table) => &table.place,
+            OpenTable::Text(table) => &table.location,
             #[cfg(feature = "parquet")]
-            OpenTable::Parquet(table) => table.place(),
+            OpenTable::Parquet(table) => table.location(),
         }
     }
 
     /// How much of the table has been read.
-    pub(super) fn meter(&self) -> Option<Meter> {
+    pub(super) fn meter(&self) -> Option<ReadMeter> {
         match self {
             OpenTable::Text(table) => table.meter.clone(),
             #[cfg(feature = "parquet")]
@@ -108,17 +108,17 @@ impl OpenTable {
 
 /// A text file whose header has been read.
 pub(super) struct TextTable {
-    place: SourceLocation,
+    location: SourceLocation,
     names: Vec<String>,
     warnings: Vec<String>,
     splitter: Splitter<Box<dyn Read>>,
     compressed: bool,
-    meter: Option<Meter>,
+    meter: Option<ReadMeter>,
 }
 
 impl TextTable {
     fn open(input: TextInput, delimiter: Option<u8>) -> Result<TextTable> {
-        let TextInput { place, mut head, rest, compressed, meter } = input;
+        let TextInput { location, mut head, rest, compressed, meter } = input;
         if head.starts_with(b"\xEF\xBB\xBF") {
             head.drain(..3);
         }
@@ -126,13 +126,13 @@ impl TextTable {
             if !head.contains(&b'\n') && head.contains(&b'\r') { b'\r' } else { b'\n' };
         let delimiter = delimiter.unwrap_or_else(|| delimiter::find(&head, terminator));
         let mut splitter = Splitter::new(head, rest, delimiter, terminator);
-        if !splitter.advance().map_err(|error| split_fault(&place, compressed, error))? {
+        if !splitter.advance().map_err(|error| split_fault(&location, compressed, error))? {
             let help = "a line with the column names and lines with the values are needed";
-            return Err(place.fault("the file is empty", help));
+            return Err(location.fault("the file is empty", help));
         }
         let mut warnings = Vec::new();
-        let names = header(&splitter, &place, &mut warnings)?;
-        Ok(TextTable { place, names, warnings, splitter, compressed, meter })
+        let names = header(&splitter, &location, &mut warnings)?;
+        Ok(TextTable { location, names, warnings, splitter, compressed, meter })
     }
 
     fn read(
@@ -140,13 +140,13 @@ impl TextTable {
         frame: &mut ChunkFrame,
         each: &mut dyn FnMut(&mut ChunkFrame) -> Result<ReadProgress>,
     ) -> Result<ReadProgress> {
-        let fault = |error| split_fault(&self.place, self.compressed, error);
+        let fault = |error| split_fault(&self.location, self.compressed, error);
         while self.splitter.advance().map_err(fault)? {
             if self.splitter.len() != self.names.len() {
                 if self.splitter.is_blank() {
                     continue;
                 }
-                return Err(ragged(&self.place, &self.splitter, self.names.len()));
+                return Err(ragged(&self.location, &self.splitter, self.names.len()));
             }
             let splitter = &self.splitter;
             frame.push_row(|position| splitter.field(position), splitter.line())?;
@@ -161,7 +161,7 @@ impl TextTable {
 /// The names of the first record. A column without a name is called by its number.
 fn header<R: Read>(
     splitter: &Splitter<R>,
-    place: &SourceLocation,
+    location: &SourceLocation,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>> {
     let line = splitter.line();
@@ -170,28 +170,28 @@ fn header<R: Read>(
         let number = position + 1;
         let Ok(name) = std::str::from_utf8(splitter.field(position)) else {
             let message = format!("the name of column {number} is not UTF-8 text");
-            return Err(place.row(line, message, "save the file in the encoding UTF-8"));
+            return Err(location.row(line, message, "save the file in the encoding UTF-8"));
         };
         if name.is_empty() {
             let name = format!("column_{number}");
             warnings.push(format!(
                 "{}: column {number} has no name and is called '{name}'; ignore it if it only numbers the rows \
                  (--ignore {name})",
-                place.file
+                location.file
             ));
             names.push(name);
         } else {
             names.push(name.to_string());
         }
     }
-    check_unique(&names, place, Some(line))?;
+    check_unique(&names, location, Some(line))?;
     Ok(names)
 }
 
-/// Two columns of one name could not be told apart.
+/// Columns must have distinct names.
 pub(super) fn check_unique(
     names: &[String],
-    place: &SourceLocation,
+    location: &SourceLocation,
     line: Option<u64>,
 ) -> Result<()> {
     let mut first = HashMap::new();
@@ -201,15 +201,15 @@ pub(super) fn check_unique(
                 format!("columns {} and {} have the same name '{name}'", earlier + 1, position + 1);
             let help = "rename or remove one of them";
             return Err(match line {
-                Some(line) => place.row(line, message, help),
-                None => place.fault(message, help),
+                Some(line) => location.row(line, message, help),
+                None => location.fault(message, help),
             });
         }
     }
     Ok(())
 }
 
-fn ragged<R: Read>(place: &SourceLocation, splitter: &Splitter<R>, expected: usize) -> Error {
+fn ragged<R: Read>(location: &SourceLocation, splitter: &Splitter<R>, expected: usize) -> Error {
     let (line, last) = (splitter.line(), splitter.last_line());
     let message = format!("{} fields where the header has {expected}", splitter.len());
     let help = if last > line {
@@ -219,13 +219,13 @@ fn ragged<R: Read>(place: &SourceLocation, splitter: &Splitter<R>, expected: usi
             "add or remove fields, put quotes around text that holds the delimiter, or give the delimiter",
         )
     };
-    place.row(line, message, help)
+    location.row(line, message, help)
 }
 
-fn split_fault(place: &SourceLocation, compressed: bool, error: SplitError) -> Error {
+fn split_fault(location: &SourceLocation, compressed: bool, error: SplitError) -> Error {
     match error {
-        SplitError::Read(error) => read_fault(place, compressed, error),
-        SplitError::OpenQuote(line) => place.row(
+        SplitError::Read(error) => read_fault(location, compressed, error),
+        SplitError::OpenQuote(line) => location.row(
             line,
             "a quote opens here and is never closed",
             "close it, or double a quote that is text",
@@ -234,13 +234,13 @@ fn split_fault(place: &SourceLocation, compressed: bool, error: SplitError) -> E
             let message = format!(
                 "the quoted field that opens on line {opened} goes on after its closing quote"
             );
-            place.row(
+            location.row(
                 closed,
                 message,
                 "a quote before it is not closed, or a quote inside the field is not doubled",
             )
         }
-        SplitError::LongRecord(line) => place.row(
+        SplitError::LongRecord(line) => location.row(
             line,
             "a row starts here and does not end within 64 MB",
             "is a quote left open?",

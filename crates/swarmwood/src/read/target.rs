@@ -7,7 +7,7 @@ use swarmwood_model::TargetKind;
 use super::cells::ColumnBuffer;
 use super::frame::{ChunkFrame, MOST_CLASSES, Slot};
 use super::levels::{KnownLevels, LevelStats, bits};
-use super::place::{SourceLocation, listed, shown};
+use super::location::{SourceLocation, listed, shown};
 use super::{ReadOptions, TaskChoice, token};
 use crate::{Error, Result};
 
@@ -45,46 +45,57 @@ impl TargetMap {
     }
 }
 
-/// Settles the task after all rows have been seen.
+/// Determines the task after all rows have been read.
 pub(super) fn resolve(
     frame: &mut ChunkFrame,
     options: &ReadOptions,
     rows: usize,
     warnings: &mut Vec<String>,
 ) -> Result<TargetResolution> {
-    let place = frame.place.clone();
+    let location = frame.location.clone();
     let distinct = std::mem::take(&mut frame.distinct);
-    // The survey always has a target; without one there is nothing to settle.
+    // Schema inference always has a target; without one there is nothing to resolve.
     let Some((slot, cells)) = frame.target.take() else {
         return Ok(TargetResolution { kind: TargetKind::Number, map: TargetMap::Same });
     };
     let resolved = match cells {
         ColumnBuffer::Growing { levels, .. } => {
-            classes_of_texts(levels.into_names(), options, &place, &slot, warnings)?
+            let column = TargetColumn { options, location: &location, slot: &slot };
+            classes_of_texts(levels.into_names(), column, warnings)?
         }
-        _ => numbers(distinct, options, rows, &place, &slot, warnings)?,
+        _ => {
+            let column = TargetColumn { options, location: &location, slot: &slot };
+            numbers(distinct, column, rows, warnings)?
+        }
     };
     if let (Some(positive), TargetKind::Number) = (&options.positive, &resolved.kind) {
         let message = format!("there is no positive class '{positive}' in a regression");
         let help = "drop the positive class, or ask for classification (--task classification)";
-        return Err(place.column(&slot.name, message, help));
+        return Err(location.column(&slot.name, message, help));
     }
     Ok(resolved)
 }
 
+/// The target column, for messages, and how it is to be read.
+#[derive(Clone, Copy)]
+struct TargetColumn<'a> {
+    options: &'a ReadOptions,
+    location: &'a SourceLocation,
+    slot: &'a Slot,
+}
+
 fn numbers(
     distinct: HashMap<u64, String>,
-    options: &ReadOptions,
+    column: TargetColumn<'_>,
     rows: usize,
-    place: &SourceLocation,
-    slot: &Slot,
     warnings: &mut Vec<String>,
 ) -> Result<TargetResolution> {
+    let TargetColumn { options, location, slot } = column;
     if options.task == TaskChoice::Regression {
         return Ok(TargetResolution { kind: TargetKind::Number, map: TargetMap::Same });
     }
     if distinct.len() == 1 {
-        return Err(one_value(place, slot, distinct.values().next().map_or("", String::as_str)));
+        return Err(one_value(location, slot, distinct.values().next().map_or("", String::as_str)));
     }
     if options.task == TaskChoice::Auto && distinct.len() != 2 {
         let whole = distinct.keys().all(|&bits| f64::from_bits(bits).fract() == 0.0);
@@ -92,7 +103,7 @@ fn numbers(
             warnings.push(format!(
                 "{}: column '{}': the target has {} different whole numbers; regression is assumed (ask for \
                  classification with --task classification if they are classes)",
-                place.file,
+                location.file,
                 slot.name,
                 distinct.len()
             ));
@@ -101,7 +112,7 @@ fn numbers(
     }
     if distinct.len() > MOST_CLASSES {
         return Err(too_many(
-            place,
+            location,
             slot,
             "ask for regression (--task regression) if the numbers are amounts",
         ));
@@ -110,7 +121,7 @@ fn numbers(
         distinct.into_iter().map(|(bits, name)| (f64::from_bits(bits), name)).collect();
     classes.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (values, mut names): (Vec<f64>, Vec<String>) = classes.into_iter().unzip();
-    let order = positive_last(&mut names, options, place, slot)?;
+    let order = positive_last(&mut names, column)?;
     let map =
         order.iter().enumerate().map(|(class, &old)| (bits(values[old]), class as u32)).collect();
     Ok(TargetResolution { kind: TargetKind::Classes(names), map: TargetMap::Values(map) })
@@ -118,13 +129,12 @@ fn numbers(
 
 fn classes_of_texts(
     seen: Vec<(String, LevelStats)>,
-    options: &ReadOptions,
-    place: &SourceLocation,
-    slot: &Slot,
+    column: TargetColumn<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<TargetResolution> {
+    let TargetColumn { location, slot, .. } = column;
     if let [(name, _)] = &seen[..] {
-        return Err(one_value(place, slot, name));
+        return Err(one_value(location, slot, name));
     }
     let value = |name: &str| token::number(name.as_bytes());
     let first_word =
@@ -136,7 +146,7 @@ fn classes_of_texts(
         let shown = shown(name.as_bytes());
         if seen.len() > MOST_CLASSES {
             let help = "correct the cell, or remove the row";
-            return Err(place.cell(
+            return Err(location.cell(
                 first.first,
                 &slot.name,
                 format!("the target '{shown}' is not a number"),
@@ -146,13 +156,13 @@ fn classes_of_texts(
         warnings.push(format!(
             "{}: column '{}': the target is taken as classes because of texts such as '{shown}' on {}; the rest are \
              numbers",
-            place.file,
+            location.file,
             slot.name,
-            place.name(first.first)
+            location.name(first.first)
         ));
     }
     if seen.len() > MOST_CLASSES {
-        return Err(too_many(place, slot, "name another target, or group its values"));
+        return Err(too_many(location, slot, "name another target, or group its values"));
     }
     let mut by_name: Vec<usize> = (0..seen.len()).collect();
     if first_word.is_none() {
@@ -162,7 +172,7 @@ fn classes_of_texts(
         by_name.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
     }
     let mut names: Vec<String> = by_name.iter().map(|&index| seen[index].0.clone()).collect();
-    let order = positive_last(&mut names, options, place, slot)?;
+    let order = positive_last(&mut names, column)?;
     let mut codes = vec![0; seen.len()];
     for (class, &position) in order.iter().enumerate() {
         codes[by_name[position]] = class as u32;
@@ -171,18 +181,14 @@ fn classes_of_texts(
 }
 
 /// Moves the positive class to the second place; returns the old position of each class.
-fn positive_last(
-    names: &mut [String],
-    options: &ReadOptions,
-    place: &SourceLocation,
-    slot: &Slot,
-) -> Result<Vec<usize>> {
+fn positive_last(names: &mut [String], column: TargetColumn<'_>) -> Result<Vec<usize>> {
+    let TargetColumn { options, location, slot } = column;
     let mut order: Vec<usize> = (0..names.len()).collect();
     let Some(positive) = &options.positive else { return Ok(order) };
     if names.len() != 2 {
         let message =
             format!("a positive class ('{positive}') needs two classes, here are {}", names.len());
-        return Err(place.column(
+        return Err(location.column(
             &slot.name,
             message,
             format!("drop it; the classes are {}", listed(names)),
@@ -196,7 +202,7 @@ fn positive_last(
         }
         None => {
             let message = format!("no class '{positive}' to be the positive one");
-            return Err(place.column(
+            return Err(location.column(
                 &slot.name,
                 message,
                 format!("the classes are {}", listed(names)),
@@ -206,15 +212,15 @@ fn positive_last(
     Ok(order)
 }
 
-fn one_value(place: &SourceLocation, slot: &Slot, value: &str) -> Error {
+fn one_value(location: &SourceLocation, slot: &Slot, value: &str) -> Error {
     let message = format!("the target has only one value, '{}'", shown(value.as_bytes()));
-    place.column(
+    location.column(
         &slot.name,
         message,
         "there is nothing to learn from it; name another target, or add other rows",
     )
 }
 
-fn too_many(place: &SourceLocation, slot: &Slot, help: &str) -> Error {
-    place.column(&slot.name, format!("the target has more than {MOST_CLASSES} classes"), help)
+fn too_many(location: &SourceLocation, slot: &Slot, help: &str) -> Error {
+    location.column(&slot.name, format!("the target has more than {MOST_CLASSES} classes"), help)
 }

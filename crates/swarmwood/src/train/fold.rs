@@ -22,7 +22,7 @@ use crate::params::{Params, ValidParams};
 use crate::read::Rows;
 use crate::{Error, Result, evaluate};
 
-/// What a fit came to on the rows that it did not see.
+/// The scores of a fit on the rows of its fold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoldFit {
     /// Metrics of the task, by name.
@@ -116,7 +116,7 @@ impl FoldData {
         })
     }
 
-    /// The folds in bins, made when they are first asked for; whoever comes second waits.
+    /// The folds in bins, made when they are first asked for; later requests wait.
     pub(super) fn binned(&self, params: &Params, pool: &Pool) -> Result<Arc<BinnedFolds>> {
         let mut all = self.binned.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(binned) = all.get(&params.max_bin) {
@@ -152,7 +152,7 @@ impl FoldData {
         let (data, test) = &binned[fold];
         self.with_job(params, pool, budget, |job| {
             trees::check_memory(params, data)?;
-            // Nobody hears of the training loss, which costs a pass over the rows.
+            // The training loss is not used, and costs a pass over the rows.
             let settings = greedy::GreedyConfig { tell_every: 0, ..trees::settings(job) };
             let set = TrainingSet::new(data, Some(test), job.objective);
 
@@ -192,7 +192,7 @@ impl FoldData {
 
     /// The rows inside or outside of a fold.
     fn part(&self, fold: usize, inside: bool) -> Rows {
-        self.rows.some(|row| (self.fold_of_row[row] == fold) == inside)
+        self.rows.subset(|row| (self.fold_of_row[row] == fold) == inside)
     }
 
     /// All rows as they were read, for the linear booster.

@@ -1,18 +1,18 @@
 //! Tests of the whole way from bytes to rows.
 
 mod bad_input;
-mod kept;
+mod borrowed;
 mod known_schema;
-mod lent;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod stored_rows;
 mod types;
 
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{Kind, TargetKind};
 
-use super::keep::RetentionLimits;
-use super::origin::SourceOrigin;
+use super::source::RereadableSource;
+use super::stored_rows::RetentionLimits;
 use super::{ReadOptions, Rows, Source};
 use crate::{Error, Result};
 
@@ -31,7 +31,11 @@ fn training(text: impl Into<Vec<u8>>, options: &ReadOptions) -> Result<Rows> {
 
 /// Training with other limits than usual.
 fn training_within(text: &str, options: &ReadOptions, limits: RetentionLimits) -> Result<Rows> {
-    super::survey::survey(SourceOrigin::settle(&source(text), usize::MAX - 1)?, options, limits)
+    super::schema_inference::read_training(
+        RereadableSource::new(&source(text), usize::MAX - 1)?,
+        options,
+        limits,
+    )
 }
 
 /// All rows in one chunk.

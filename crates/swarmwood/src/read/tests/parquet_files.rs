@@ -168,9 +168,12 @@ fn parquet_streams_from_a_file() {
     let path = std::env::temp_dir().join(format!("swarmwood-read-{}.parquet", std::process::id()));
     std::fs::write(&path, &bytes).unwrap();
     let limits = RetentionLimits { bytes: 0, ..RetentionLimits::default() };
-    let streamed =
-        super::super::survey::survey(SourceOrigin::File(path.clone()), &target("y"), limits)
-            .unwrap();
+    let streamed = super::super::schema_inference::read_training(
+        RereadableSource::File(path.clone()),
+        &target("y"),
+        limits,
+    )
+    .unwrap();
     assert!(streamed.is_streamed());
     let memory = training(bytes, &target("y")).unwrap();
     assert_eq!(comparable(&whole(&memory)), comparable(&whole(&streamed)));

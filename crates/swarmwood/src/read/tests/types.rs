@@ -1,4 +1,4 @@
-//! Types, levels, classes, weights, and what the user is told about them.
+//! Types, levels, classes, weights, and the warnings about them.
 
 use proptest::prelude::*;
 use swarmwood_learn::data::MISSING;

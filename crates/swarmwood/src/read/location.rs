@@ -1,10 +1,10 @@
-//! Where in the data something is, for messages.
+//! Locations in the data, for messages.
 
 use crate::Error;
 use crate::error::DataError;
 use crate::message::Message;
 
-/// How a source is named and its places are counted.
+/// The name of a source and the unit of its positions.
 #[derive(Debug, Clone)]
 pub(super) struct SourceLocation {
     /// The file, or `standard input`.

@@ -1,5 +1,5 @@
 //! The first reading of training data: types, levels, classes, and as many of the rows as may be
-//! kept.
+//! stored.
 //!
 //! Every untyped column starts as numbers. If a word turns up, the column is a category, but the
 //! texts of the rows before are gone, so the file is read again with the column marked. Words in
@@ -12,38 +12,38 @@ use swarmwood_model::{Feature, Kind, Schema, Target};
 
 use super::cells::{CellText, ColumnBuffer};
 use super::frame::{ChunkFrame, Misfits, Slot};
-use super::keep::{ChunkCollector, RetentionLimits, StoredRows};
 use super::layout::TableLayout;
 use super::levels::LevelStats;
-use super::origin::SourceOrigin;
-use super::place::{SourceLocation, listed, shown};
+use super::location::{SourceLocation, listed, shown};
 use super::rows::Rows;
+use super::source::RereadableSource;
+use super::stored_rows::{ChunkCollector, RetentionLimits, StoredRows};
 use super::table::{ColumnType, OpenTable};
 use super::{ReadOptions, ReadProgress, TaskChoice, target, token};
 use crate::Result;
 
-/// A column of texts with more levels than this, nearly one a row, holds identifiers or free text.
+/// A column of texts with more levels than this, nearly one per row, holds identifiers or free text.
 const MANY_LEVELS: usize = 1000;
 
 /// Reads training data.
-pub(super) fn survey(
-    origin: SourceOrigin,
+pub(super) fn read_training(
+    origin: RereadableSource,
     options: &ReadOptions,
     limits: RetentionLimits,
 ) -> Result<Rows> {
     let mut texts = BTreeSet::new();
     loop {
         let table = OpenTable::open(origin.open()?, options.delimiter)?;
-        let layout = TableLayout::of(table.names(), options, table.place())?;
-        let mut frame = survey_frame(&table, &layout, options, &texts);
+        let layout = TableLayout::of(table.names(), options, table.location())?;
+        let mut frame = inference_frame(&table, &layout, options, &texts);
         let warnings = table.warnings().to_vec();
         let meter = table.meter();
-        let mut keeper = ChunkCollector::new(limits, meter.clone());
+        let mut collector = ChunkCollector::new(limits, meter.clone());
         let mut first = true;
         table.read(&mut frame, &mut |frame| {
             let chunk = frame.take();
             if has_words(frame) {
-                keeper = ChunkCollector::new(limits, meter.clone());
+                collector = ChunkCollector::new(limits, meter.clone());
                 return Ok(if std::mem::take(&mut first) {
                     ReadProgress::Stop
                 } else {
@@ -51,12 +51,12 @@ pub(super) fn survey(
                 });
             }
             first = false;
-            keeper.add(&chunk);
+            collector.add(&chunk);
             Ok(ReadProgress::Continue)
         })?;
         let words = columns_with_words(&frame);
         if words.is_empty() {
-            return conclude(frame, keeper, origin, options, warnings);
+            return finish(frame, collector, origin, options, warnings);
         }
         texts.extend(words);
     }
@@ -64,7 +64,7 @@ pub(super) fn survey(
 
 /// A frame for the columns as far as their types are known; `texts` are positions where words have
 /// been seen.
-fn survey_frame(
+fn inference_frame(
     table: &OpenTable,
     layout: &TableLayout,
     options: &ReadOptions,
@@ -91,7 +91,7 @@ fn survey_frame(
     let regression = options.task == TaskChoice::Regression;
     let target = if regression { ColumnBuffer::numbers() } else { cells(layout.target) };
     let mut frame = ChunkFrame::new(
-        table.place().clone(),
+        table.location().clone(),
         features.collect(),
         Some((slot(layout.target), target)),
     );
@@ -112,38 +112,38 @@ fn columns_with_words(frame: &ChunkFrame) -> Vec<usize> {
     all.filter(|(_, cells)| cells.misfit().is_some()).map(|(slot, _)| slot.position).collect()
 }
 
-/// Puts levels and classes in order and settles the task.
-fn conclude(
+/// Sorts levels and classes and determines the task.
+fn finish(
     mut frame: ChunkFrame,
-    keeper: ChunkCollector,
-    origin: SourceOrigin,
+    collector: ChunkCollector,
+    origin: RereadableSource,
     options: &ReadOptions,
     mut warnings: Vec<String>,
 ) -> Result<Rows> {
-    let rows = keeper.rows();
+    let rows = collector.rows();
     check_enough(&frame, rows)?;
-    keeper.check_weight(&frame)?;
+    collector.check_weight(&frame)?;
     warnings.extend(dropped_warning(&frame));
     let target_name = frame.target.as_ref().map(|(slot, _)| slot.name.clone()).unwrap_or_default();
     let resolved = target::resolve(&mut frame, options, rows, &mut warnings)?;
-    let mut kept = keeper.finish();
-    kept.retarget(|value| resolved.map.apply(value));
+    let mut stored = collector.finish();
+    stored.map_target(|value| resolved.map.apply(value));
     let mut features = Vec::with_capacity(frame.features.len());
     for (index, (slot, cells)) in frame.features.into_iter().enumerate() {
         let kind = match cells {
             ColumnBuffer::Growing { levels, .. } => {
                 let seen = levels.into_names();
                 if !options.categorical.contains(&slot.name) {
-                    warnings.extend(level_warnings(&seen, &slot.name, &frame.place, rows));
+                    warnings.extend(level_warnings(&seen, &slot.name, &frame.location, rows));
                 }
-                Kind::Category { levels: order_levels(seen, index, &mut kept) }
+                Kind::Category { levels: order_levels(seen, index, &mut stored) }
             }
             _ => Kind::Number,
         };
         features.push(Feature { name: slot.name, kind });
     }
     let schema = Schema { features, target: Target { name: target_name, kind: resolved.kind } };
-    Ok(Rows::new(schema, rows, warnings, kept, origin, options.clone()))
+    Ok(Rows::new(schema, rows, warnings, stored, Some((origin, options.clone()))))
 }
 
 /// Level names in the order of their letters, so that the order of the rows does not matter; codes
@@ -151,7 +151,7 @@ fn conclude(
 fn order_levels(
     seen: Vec<(String, LevelStats)>,
     feature: usize,
-    kept: &mut StoredRows,
+    stored: &mut StoredRows,
 ) -> Vec<String> {
     let mut order: Vec<usize> = (0..seen.len()).collect();
     order.sort_by(|&a, &b| seen[a].0.cmp(&seen[b].0));
@@ -159,7 +159,7 @@ fn order_levels(
     for (new, &old) in order.iter().enumerate() {
         new_codes[old] = new as u32;
     }
-    kept.recode(feature, &new_codes);
+    stored.recode(feature, &new_codes);
     let mut names: Vec<Option<String>> = seen.into_iter().map(|(name, _)| Some(name)).collect();
     order.into_iter().filter_map(|old| names[old].take()).collect()
 }
@@ -170,11 +170,11 @@ fn check_enough(frame: &ChunkFrame, rows: usize) -> Result<()> {
     match (rows, &frame.dropped) {
         (0, Some(dropped)) => {
             let message = format!("the target is missing in all {} rows", dropped.count);
-            Err(frame.place.column(&slot.name, message, help))
+            Err(frame.location.column(&slot.name, message, help))
         }
-        (0, None) => Err(frame.place.fault("there is a header and no rows", help)),
-        (1, Some(_)) => Err(frame.place.column(&slot.name, "only one row has a target", help)),
-        (1, None) => Err(frame.place.fault("there is only one row", help)),
+        (0, None) => Err(frame.location.fault("there is a header and no rows", help)),
+        (1, Some(_)) => Err(frame.location.column(&slot.name, "only one row has a target", help)),
+        (1, None) => Err(frame.location.fault("there is only one row", help)),
         _ => Ok(()),
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn dropped_warning(frame: &ChunkFrame) -> Option<String> {
     let CellText { text, at, count } = frame.dropped.as_ref()?;
     let (slot, _) = frame.target.as_ref()?;
     let rows = if *count == 1 { "1 row has" } else { &format!("{count} rows have") };
-    let first = frame.place.name(*at);
+    let first = frame.location.name(*at);
     let token = if text.is_empty() {
         String::new()
     } else {
@@ -192,7 +192,7 @@ pub(super) fn dropped_warning(frame: &ChunkFrame) -> Option<String> {
     };
     Some(format!(
         "{}: column '{}': {rows} no target, left out (the first on {first}{token})",
-        frame.place.file, slot.name
+        frame.location.file, slot.name
     ))
 }
 
@@ -200,12 +200,12 @@ pub(super) fn dropped_warning(frame: &ChunkFrame) -> Option<String> {
 fn level_warnings(
     seen: &[(String, LevelStats)],
     column: &str,
-    place: &SourceLocation,
+    location: &SourceLocation,
     rows: usize,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut warn =
-        |message: String| warnings.push(format!("{}: column '{column}': {message}", place.file));
+        |message: String| warnings.push(format!("{}: column '{column}': {message}", location.file));
     let is_word = |name: &str| token::number(name.as_bytes()).is_none();
     let total: u64 = seen.iter().map(|(_, seen)| seen.count).sum();
     let words = seen.iter().filter(|(name, _)| is_word(name));
@@ -217,7 +217,7 @@ fn level_warnings(
             "read as categories because of {word_cells} cells that are not numbers (the first is '{}' on {}); the \
              other {} are numbers",
             shown(name.as_bytes()),
-            place.name(first.first),
+            location.name(first.first),
             total - word_cells
         ));
     } else if has_decimal_commas(seen) {

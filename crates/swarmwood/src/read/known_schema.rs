@@ -6,48 +6,54 @@ use swarmwood_model::{Kind, Schema, TargetKind};
 
 use super::cells::ColumnBuffer;
 use super::frame::{ChunkFrame, Slot};
-use super::keep::{ChunkCollector, RetentionLimits};
 use super::layout;
-use super::origin::{SourceOrigin, SourceReader};
-use super::place::{listed, shown};
+use super::location::{listed, shown};
 use super::rows::Rows;
-use super::survey::dropped_warning;
+use super::schema_inference::dropped_warning;
+use super::source::{RereadableSource, SourceReader};
+use super::stored_rows::{ChunkCollector, RetentionLimits};
 use super::table::OpenTable;
 use super::{ReadOptions, ReadProgress};
 use crate::Result;
 
 /// Whether targets and weights are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answers {
-    /// Both must be there; rows without a target are left out.
-    Needed,
-    /// Neither is looked at.
-    Unused,
+pub(super) enum TargetUse {
+    /// Both must exist; rows without a target are left out.
+    Required,
+    /// Neither is read.
+    Ignored,
 }
 
-/// Hands over every row in the schema's terms; returns the frame, which knows what was odd, and
-/// warnings.
-pub(super) fn follow(
+/// Visits all rows with the codes of the schema; returns the frame, which has counted what does not
+/// fit, and warnings.
+pub(super) fn read_with_schema(
     opened: SourceReader,
     schema: &Schema,
     options: &ReadOptions,
-    answers: Answers,
+    target: TargetUse,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
-    follow_table(OpenTable::open(opened, options.delimiter)?, schema, options, answers, each)
+    read_table_with_schema(
+        OpenTable::open(opened, options.delimiter)?,
+        schema,
+        options,
+        target,
+        each,
+    )
 }
 
-fn follow_table(
+fn read_table_with_schema(
     table: OpenTable,
     schema: &Schema,
     options: &ReadOptions,
-    answers: Answers,
+    target: TargetUse,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
-    let mut frame = known_frame(&table, schema, options, answers)?;
+    let mut frame = known_frame(&table, schema, options, target)?;
     let mut warnings = Vec::new();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
-        let file = &frame.place.file;
+        let file = &frame.location.file;
         warnings.push(format!(
             "{file}: the columns are in another order than in training; they were matched by name"
         ));
@@ -63,39 +69,41 @@ fn follow_table(
 
 /// Reads a file with targets.
 pub(super) fn matching(
-    origin: SourceOrigin,
+    origin: RereadableSource,
     schema: &Schema,
     options: &ReadOptions,
     limits: RetentionLimits,
 ) -> Result<Rows> {
     let table = OpenTable::open(origin.open()?, options.delimiter)?;
-    let mut keeper = ChunkCollector::new(limits, table.meter());
-    let (frame, warnings) = follow_table(table, schema, options, Answers::Needed, &mut |chunk| {
-        keeper.add(chunk);
-        Ok(())
-    })?;
-    let rows = keeper.rows();
+    let mut collector = ChunkCollector::new(limits, table.meter());
+    let (frame, warnings) =
+        read_table_with_schema(table, schema, options, TargetUse::Required, &mut |chunk| {
+            collector.add(chunk);
+            Ok(())
+        })?;
+    let rows = collector.rows();
     if rows == 0 {
         let message = match &frame.dropped {
             Some(dropped) => format!("the target is missing in all {} rows", dropped.count),
             None => String::from("there is a header and no rows"),
         };
         let help = format!("rows with a value of the target '{}' are needed", schema.target.name);
-        return Err(frame.place.fault(message, help));
+        return Err(frame.location.fault(message, help));
     }
-    keeper.check_weight(&frame)?;
-    Ok(Rows::new(schema.clone(), rows, warnings, keeper.finish(), origin, options.clone()))
+    collector.check_weight(&frame)?;
+    let origin = Some((origin, options.clone()));
+    Ok(Rows::new(schema.clone(), rows, warnings, collector.finish(), origin))
 }
 
 fn known_frame(
     table: &OpenTable,
     schema: &Schema,
     options: &ReadOptions,
-    answers: Answers,
+    target: TargetUse,
 ) -> Result<ChunkFrame> {
-    let (names, place) = (table.names(), table.place());
+    let (names, location) = (table.names(), table.location());
     let wanted: Vec<String> = schema.features.iter().map(|feature| feature.name.clone()).collect();
-    let positions = layout::find_all(names, &wanted, "feature", place)?;
+    let positions = layout::find_all(names, &wanted, "feature", location)?;
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let features = schema.features.iter().zip(positions).map(|(feature, position)| {
         let cells = match &feature.kind {
@@ -105,27 +113,27 @@ fn known_frame(
         (slot(position), cells)
     });
     let features = features.collect();
-    if answers == Answers::Unused {
-        let mut frame = ChunkFrame::new(place.clone(), features, None);
+    if target == TargetUse::Ignored {
+        let mut frame = ChunkFrame::new(location.clone(), features, None);
         // Prediction keeps nothing beside the chunk, and larger ones give every thread a longer
         // run.
         frame.chunk_rows *= 4;
         return Ok(frame);
     }
     let target = if options.target.is_empty() { &schema.target.name } else { &options.target };
-    let target = slot(layout::find(names, target, "target", place)?);
+    let target = slot(layout::find(names, target, "target", location)?);
     let cells = match &schema.target.kind {
         TargetKind::Number => ColumnBuffer::numbers(),
         TargetKind::Classes(classes) => ColumnBuffer::known(classes),
     };
-    let mut frame = ChunkFrame::new(place.clone(), features, Some((target, cells)));
+    let mut frame = ChunkFrame::new(location.clone(), features, Some((target, cells)));
     if let Some(weight) = &options.weight {
-        frame.weight = Some((slot(layout::find(names, weight, "weight", place)?), Vec::new()));
+        frame.weight = Some((slot(layout::find(names, weight, "weight", location)?), Vec::new()));
     }
     Ok(frame)
 }
 
-/// One warning a column about levels the model does not know.
+/// One warning per column about levels the model does not know.
 fn unseen_warnings(frame: &ChunkFrame) -> Vec<String> {
     let mut warnings = Vec::new();
     for (slot, cells) in &frame.features {
@@ -137,10 +145,10 @@ fn unseen_warnings(frame: &ChunkFrame) -> Vec<String> {
         };
         warnings.push(format!(
             "{}: column '{}': {cells} a level that is not in the training data, taken as missing (the first is {} on {})",
-            frame.place.file,
+            frame.location.file,
             slot.name,
             listed(&[shown(&unseen.text)]),
-            frame.place.name(unseen.at)
+            frame.location.name(unseen.at)
         ));
     }
     warnings

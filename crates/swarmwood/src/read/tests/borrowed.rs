@@ -1,4 +1,4 @@
-//! Tables lent from memory: the same rows as from a file, and weights as repeats.
+//! Borrowed tables: the same rows as from a file, and weights as repeats.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use swarmwood_model::{Kind, Target, TargetKind};
 use super::{comparable, target, training, whole};
 use crate::params::{Method, Params};
 use crate::read::{
-    Columns, Field, RowSelection, Rows, SAMPLE_ROWS, TableColumn, lent, lent_matching, lent_scoring,
+    Columns, Field, RowSelection, Rows, SAMPLE_ROWS, TableColumn, borrowed, borrowed_matching,
+    borrowed_scoring,
 };
 use crate::{store, train};
 
@@ -52,8 +53,8 @@ impl Memory {
 
 fn each<T: Copy>(values: &[T], rows: &RowSelection<'_>, out: &mut Vec<T>) {
     match rows {
-        RowSelection::Run(run) => out.extend_from_slice(&values[run.clone()]),
-        RowSelection::At(rows) => out.extend(rows.iter().map(|&row| values[row])),
+        RowSelection::Range(run) => out.extend_from_slice(&values[run.clone()]),
+        RowSelection::Indices(rows) => out.extend(rows.iter().map(|&row| values[row])),
     }
 }
 
@@ -84,7 +85,7 @@ fn numbers_target() -> Target {
 }
 
 fn rows_of(table: Memory) -> Rows {
-    lent(Arc::new(table), numbers_target()).unwrap()
+    borrowed(Arc::new(table), numbers_target()).unwrap()
 }
 
 /// Pets as a lender keeps them: codes in an order of its own, one text that means missing, one that
@@ -123,7 +124,7 @@ fn a_known_schema_maps_other_codes_and_tells_of_unseen_levels() {
         Some(["dog", "yak", "cat", "wolf"].map(|text| Some(text.to_string())).to_vec());
     later.codes = vec![2, 3, 0, 1, 1];
     let mut kinds = Vec::new();
-    let warnings = lent_scoring(Arc::new(later.clone()), &schema, &mut |chunk| {
+    let warnings = borrowed_scoring(Arc::new(later.clone()), &schema, &mut |chunk| {
         assert!(chunk.target.is_empty());
         if let swarmwood_learn::data::Column::Category(codes) = &chunk.columns[1] {
             kinds.extend_from_slice(codes);
@@ -138,9 +139,9 @@ fn a_known_schema_maps_other_codes_and_tells_of_unseen_levels() {
     assert_eq!(kinds, [0, 2, 1, MISSING, MISSING]);
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].contains("2 cells hold") && warnings[0].contains("'yak'"), "{warnings:?}");
-    assert_eq!(lent_matching(Arc::new(later), &schema).unwrap().rows, 5);
+    assert_eq!(borrowed_matching(Arc::new(later), &schema).unwrap().rows, 5);
     let numbers = Memory::of(vec![vec![0.0]; 2], vec![0.0]);
-    let message = lent_matching(Arc::new(numbers), &schema).unwrap_err().to_string();
+    let message = borrowed_matching(Arc::new(numbers), &schema).unwrap_err().to_string();
     assert!(message.contains("'kind'") && message.contains("must hold categories"), "{message}");
 }
 
@@ -165,7 +166,7 @@ fn refuses_answers_that_make_no_sense() {
     let x = vec![vec![1.0, 2.0, 3.0]];
     let with = |target: [f64; 3], weight: [f64; 3]| {
         let table = Memory { weight: weight.to_vec(), ..Memory::of(x.clone(), target.to_vec()) };
-        lent(Arc::new(table), numbers_target())
+        borrowed(Arc::new(table), numbers_target())
             .map(|rows| rows.rows)
             .map_err(|error| error.to_string())
     };
@@ -177,13 +178,16 @@ fn refuses_answers_that_make_no_sense() {
     assert!(with([1.0; 3], [1.0, 0.0, 0.0]).unwrap_err().contains("only 1 of 3 rows"));
     let mut twins = Memory::of(vec![x[0].clone(), x[0].clone()], vec![1.0, 2.0, 3.0]);
     twins.fields[1].name = "x0".into();
-    let message = lent(Arc::new(twins), numbers_target()).unwrap_err().to_string();
+    let message = borrowed(Arc::new(twins), numbers_target()).unwrap_err().to_string();
     assert!(message.contains("'x0': two features have this name"), "{message}");
     let classes =
         Target { name: "y".into(), kind: TargetKind::Classes(vec!["a".into(), "b".into()]) };
     let table = Memory::of(x, vec![0.0, 1.0, 2.0]);
     assert!(
-        lent(Arc::new(table), classes).unwrap_err().to_string().contains("row 2: the target is 2")
+        borrowed(Arc::new(table), classes)
+            .unwrap_err()
+            .to_string()
+            .contains("row 2: the target is 2")
     );
 }
 
@@ -278,7 +282,7 @@ fn weighted_and_repeated_tables_give_the_same_model_by_every_method() {
     for &method in Method::ALL {
         let params = Params { iterations: 3, threads: 1, ..Params::of(method) };
         let fit = |table: &Memory| {
-            let rows = lent(Arc::new(table.clone()), classes.clone()).unwrap();
+            let rows = borrowed(Arc::new(table.clone()), classes.clone()).unwrap();
             let params = params.clone().check().unwrap();
             let trained = train::train(&rows, None, &params, &mut |_| {}).unwrap();
             store::to_text(&trained.model).unwrap()

@@ -1,7 +1,7 @@
-//! Rows kept in memory, each column in the narrowest form that gives back the very same values.
+//! Compressed chunks: each column in the narrowest form from which the same values are restored.
 //!
-//! Real tables are full of flags, counts and short decimals; kept as bytes and shorts they often
-//! take less room than their text did, and most files that would have to be read again from the
+//! Real tables are full of flags, counts and short decimals; stored as bytes and shorts they often
+//! take less memory than their text did, and most files that would have to be read again from the
 //! disk fit.
 
 use swarmwood_learn::data::{Chunk, Column, MISSING};
@@ -108,7 +108,7 @@ impl PackedChunk {
     }
 
     /// Gives every target a new value.
-    pub(super) fn retarget(&mut self, new_value: impl Fn(f64) -> f64) {
+    pub(super) fn map_target(&mut self, new_value: impl Fn(f64) -> f64) {
         let values: Vec<f64> = self.target.unpack().into_iter().map(new_value).collect();
         self.target = PackedNumbers::new(&values);
     }
@@ -137,7 +137,7 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
-/// Packs every value, or gives up at the first that would not come back the same.
+/// Packs every value, or `None` at the first that would not be restored exactly.
 fn each<P>(
     values: &[f64],
     pack: impl Fn(f64) -> P,

@@ -1,4 +1,4 @@
-//! A source that can be read more than once, and what its first bytes tell.
+//! A source that can be read more than once, and the detection of its format.
 
 use std::cell::Cell as StdCell;
 use std::fs::{self, File, OpenOptions};
@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use flate2::read::MultiGzDecoder;
 
 use super::Source;
-use super::place::{PositionUnit, SourceLocation};
+use super::location::{PositionUnit, SourceLocation};
 use crate::{Error, Result};
 
 /// Standard input is kept in memory up to this size and in a temporary file beyond it.
 pub(super) const MEMORY_LIMIT: usize = 64 << 20;
-/// Bytes looked at to tell formats and delimiters.
+/// Bytes that are examined to detect formats and delimiters.
 const HEAD: usize = 64 << 10;
 
-/// Where the bytes are, every time they are wanted.
+/// A source that can be opened more than once.
 #[derive(Debug)]
-pub(super) enum SourceOrigin {
+pub(super) enum RereadableSource {
     /// A file of the user.
     File(PathBuf),
     /// Bytes of the program.
@@ -74,16 +74,16 @@ impl Drop for TempFile {
     }
 }
 
-/// How much of a source has been read, to foresee how much is to come.
+/// How much of a source has been read.
 #[derive(Debug, Clone)]
-pub(super) struct Meter {
+pub(super) struct ReadMeter {
     done: Rc<StdCell<u64>>,
     total: u64,
 }
 
-impl Meter {
-    pub(super) fn new(total: u64) -> Meter {
-        Meter { done: Rc::new(StdCell::new(0)), total }
+impl ReadMeter {
+    pub(super) fn new(total: u64) -> ReadMeter {
+        ReadMeter { done: Rc::new(StdCell::new(0)), total }
     }
 
     pub(super) fn add(&self, more: u64) {
@@ -99,7 +99,7 @@ impl Meter {
 /// A reader that counts.
 struct CountingReader {
     inner: Box<dyn Read>,
-    meter: Meter,
+    meter: ReadMeter,
 }
 
 impl Read for CountingReader {
@@ -120,18 +120,18 @@ pub(super) enum SourceReader {
 
 /// The bytes of a text file.
 pub(super) struct TextInput {
-    pub(super) place: SourceLocation,
+    pub(super) location: SourceLocation,
     /// The first bytes, taken from `rest` already.
     pub(super) head: Vec<u8>,
     pub(super) rest: Box<dyn Read>,
     pub(super) compressed: bool,
     /// Absent where the length is not known.
-    pub(super) meter: Option<Meter>,
+    pub(super) meter: Option<ReadMeter>,
 }
 
 /// The bytes of a Parquet file, which is read from its end.
 pub(super) struct ParquetInput {
-    pub(super) place: SourceLocation,
+    pub(super) location: SourceLocation,
     pub(super) bytes: ParquetBytes,
 }
 
@@ -142,17 +142,17 @@ pub(super) enum ParquetBytes {
     Shared(Arc<[u8]>),
 }
 
-impl SourceOrigin {
+impl RereadableSource {
     /// Makes a source readable more than once: standard input and pipes are stored first.
-    pub(super) fn settle(source: &Source, memory_limit: usize) -> Result<SourceOrigin> {
+    pub(super) fn new(source: &Source, memory_limit: usize) -> Result<RereadableSource> {
         match source {
-            Source::Bytes(name, bytes) => Ok(SourceOrigin::Bytes(name.clone(), bytes)),
+            Source::Bytes(name, bytes) => Ok(RereadableSource::Bytes(name.clone(), bytes)),
             Source::Stdin => store(source_name(source), &mut io::stdin().lock(), memory_limit),
             Source::File(path) => {
                 let file = open_file(path)?;
                 let metadata = file.metadata().map_err(|error| cannot_read(path, error))?;
                 if metadata.is_file() {
-                    return Ok(SourceOrigin::File(path.clone()));
+                    return Ok(RereadableSource::File(path.clone()));
                 }
                 store(source_name(source), &mut &file, memory_limit)
             }
@@ -162,25 +162,29 @@ impl SourceOrigin {
     /// Opens the source at its beginning.
     pub(super) fn open(&self) -> Result<SourceReader> {
         match self {
-            SourceOrigin::File(path) => {
+            RereadableSource::File(path) => {
                 let file = open_file(path)?;
                 let again = file.try_clone().map_err(|error| cannot_read(path, error))?;
-                tell(path.display().to_string(), Box::new(file), Some(ParquetBytes::File(again)))
+                open_stream(
+                    path.display().to_string(),
+                    Box::new(file),
+                    Some(ParquetBytes::File(again)),
+                )
             }
-            SourceOrigin::Bytes(name, bytes) => {
-                tell(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes)))
+            RereadableSource::Bytes(name, bytes) => {
+                open_stream(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes)))
             }
-            SourceOrigin::Memory(name, bytes) => {
+            RereadableSource::Memory(name, bytes) => {
                 let shared = ParquetBytes::Shared(Arc::clone(bytes));
-                tell(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
+                open_stream(name.clone(), Box::new(Cursor::new(Arc::clone(bytes))), Some(shared))
             }
-            SourceOrigin::TempFile(name, spool) => {
+            RereadableSource::TempFile(name, temp) => {
                 // The clones share one position, and one reading ends before the next begins.
-                let failed = |error| cannot_read(&spool.path, error);
-                let mut file = spool.file.try_clone().map_err(failed)?;
+                let failed = |error| cannot_read(&temp.path, error);
+                let mut file = temp.file.try_clone().map_err(failed)?;
                 file.seek(SeekFrom::Start(0)).map_err(failed)?;
-                let again = spool.file.try_clone().map_err(failed)?;
-                tell(name.clone(), Box::new(file), Some(ParquetBytes::File(again)))
+                let again = temp.file.try_clone().map_err(failed)?;
+                open_stream(name.clone(), Box::new(file), Some(ParquetBytes::File(again)))
             }
         }
     }
@@ -193,16 +197,16 @@ pub(super) fn open_once(source: &Source) -> Result<SourceReader> {
         Source::File(path) => {
             let file = open_file(path)?;
             if file.metadata().map_err(|error| cannot_read(path, error))?.is_file() {
-                return SourceOrigin::File(path.clone()).open();
+                return RereadableSource::File(path.clone()).open();
             }
             Box::new(file)
         }
-        Source::Bytes(name, bytes) => return SourceOrigin::Bytes(name.clone(), bytes).open(),
+        Source::Bytes(name, bytes) => return RereadableSource::Bytes(name.clone(), bytes).open(),
     };
-    tell(source_name(source), stream, None)
+    open_stream(source_name(source), stream, None)
 }
 
-/// What a source is called in messages.
+/// The name of a source in messages.
 fn source_name(source: &Source) -> String {
     match source {
         Source::File(path) => path.display().to_string(),
@@ -226,94 +230,98 @@ fn cannot_read(path: &Path, source: io::Error) -> Error {
 }
 
 /// Reads a stream to its end, into memory or into a temporary file.
-fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<SourceOrigin> {
+fn store(name: String, stream: &mut dyn Read, memory_limit: usize) -> Result<RereadableSource> {
     let failed = |error| cannot_read(Path::new(&name), error);
     let mut bytes = Vec::new();
     stream.take(memory_limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() <= memory_limit {
-        return Ok(SourceOrigin::Memory(name, bytes.into()));
+        return Ok(RereadableSource::Memory(name, bytes.into()));
     }
-    let spool = TempFile::create()?;
-    let mut file = &spool.file;
+    let temp = TempFile::create()?;
+    let mut file = &temp.file;
     let written = file.write_all(&bytes).and_then(|()| {
         drop(bytes);
         io::copy(stream, &mut file)
     });
     match written {
-        Ok(_) => Ok(SourceOrigin::TempFile(name, spool)),
-        Err(source) => Err(Error::Write { path: spool.path.clone(), source }),
+        Ok(_) => Ok(RereadableSource::TempFile(name, temp)),
+        Err(source) => Err(Error::Write { path: temp.path.clone(), source }),
     }
 }
 
-/// Tells the format by the first bytes and undoes the compression. `whole` is the source for
+/// Detects the format by the first bytes and decompresses. `whole` is the source for
 /// reading at any position, where it offers that.
-fn tell(name: String, raw: Box<dyn Read>, whole: Option<ParquetBytes>) -> Result<SourceReader> {
-    let place = SourceLocation { file: name, unit: PositionUnit::Line };
+fn open_stream(
+    name: String,
+    raw: Box<dyn Read>,
+    whole: Option<ParquetBytes>,
+) -> Result<SourceReader> {
+    let location = SourceLocation { file: name, unit: PositionUnit::Line };
     let meter = match &whole {
         Some(ParquetBytes::File(file)) => {
-            file.metadata().ok().map(|metadata| Meter::new(metadata.len()))
+            file.metadata().ok().map(|metadata| ReadMeter::new(metadata.len()))
         }
-        Some(ParquetBytes::Static(bytes)) => Some(Meter::new(bytes.len() as u64)),
-        Some(ParquetBytes::Shared(bytes)) => Some(Meter::new(bytes.len() as u64)),
+        Some(ParquetBytes::Static(bytes)) => Some(ReadMeter::new(bytes.len() as u64)),
+        Some(ParquetBytes::Shared(bytes)) => Some(ReadMeter::new(bytes.len() as u64)),
         None => None,
     };
     let mut raw = match &meter {
         Some(meter) => Box::new(CountingReader { inner: raw, meter: meter.clone() }),
         None => raw,
     };
-    let head = read_head(&mut raw).map_err(|error| read_fault(&place, false, error))?;
+    let head = read_head(&mut raw).map_err(|error| read_fault(&location, false, error))?;
     if head.starts_with(b"PAR1") {
-        return parquet(place, head, raw, whole);
+        return parquet(location, head, raw, whole);
     }
     let input = if head.starts_with(&[0x1F, 0x8B]) {
         let mut rest: Box<dyn Read> = Box::new(MultiGzDecoder::new(Cursor::new(head).chain(raw)));
-        let head = read_head(&mut rest).map_err(|error| read_fault(&place, true, error))?;
-        TextInput { place, head, rest, compressed: true, meter }
+        let head = read_head(&mut rest).map_err(|error| read_fault(&location, true, error))?;
+        TextInput { location, head, rest, compressed: true, meter }
     } else {
-        TextInput { place, head, rest: raw, compressed: false, meter }
+        TextInput { location, head, rest: raw, compressed: false, meter }
     };
     match foreign(&input.head) {
-        Some(help) => Err(input.place.fault("is not a text file", help)),
+        Some(help) => Err(input.location.fault("is not a text file", help)),
         None => Ok(SourceReader::Text(input)),
     }
 }
 
 fn parquet(
-    place: SourceLocation,
+    location: SourceLocation,
     head: Vec<u8>,
     raw: Box<dyn Read>,
     whole: Option<ParquetBytes>,
 ) -> Result<SourceReader> {
-    let place = SourceLocation { unit: PositionUnit::Row, ..place };
+    let location = SourceLocation { unit: PositionUnit::Row, ..location };
     let bytes = match whole {
         Some(ParquetBytes::File(mut file)) => {
             // The clone shares its position with the handle the head was read from.
-            file.seek(SeekFrom::Start(0)).map_err(|error| read_fault(&place, false, error))?;
+            file.seek(SeekFrom::Start(0)).map_err(|error| read_fault(&location, false, error))?;
             ParquetBytes::File(file)
         }
         Some(bytes) => bytes,
         None => {
             let mut bytes = head;
             let mut raw = raw;
-            raw.read_to_end(&mut bytes).map_err(|error| read_fault(&place, false, error))?;
+            raw.read_to_end(&mut bytes).map_err(|error| read_fault(&location, false, error))?;
             ParquetBytes::Shared(bytes.into())
         }
     };
-    Ok(SourceReader::Parquet(ParquetInput { place, bytes }))
+    Ok(SourceReader::Parquet(ParquetInput { location, bytes }))
 }
 
 /// A failure to read on. Damage inside gzip is a fault of the data, the rest is the system's
 /// answer.
-pub(super) fn read_fault(place: &SourceLocation, compressed: bool, error: io::Error) -> Error {
+pub(super) fn read_fault(location: &SourceLocation, compressed: bool, error: io::Error) -> Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     if compressed && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof) {
         let what = if error.kind() == UnexpectedEof { "is cut short" } else { "is damaged" };
-        return place.fault(
+        return location.fault(
             format!("the gzip data {what} ({error})"),
             "get the file again, and test it with gzip -t",
         );
     }
-    Error::Read { path: PathBuf::from(&place.file), source: error }
+    Error::Read { path: PathBuf::from(&location.file), source: error }
 }
 
 fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -355,8 +363,8 @@ mod tests {
     fn stores_a_long_stream_in_a_file_and_removes_it() {
         let long = "0123456789".repeat(1000);
         let origin = store(String::from("pipe"), &mut long.as_bytes(), 100).unwrap();
-        let SourceOrigin::TempFile(_, spool) = &origin else { panic!("kept in memory") };
-        let path = spool.path.clone();
+        let RereadableSource::TempFile(_, temp) = &origin else { panic!("kept in memory") };
+        let path = temp.path.clone();
         assert_eq!(path.exists(), !cfg!(unix));
         assert_eq!(text(origin.open().unwrap()), long);
         assert_eq!(text(origin.open().unwrap()), long);
@@ -367,7 +375,7 @@ mod tests {
     #[test]
     fn keeps_a_short_stream_in_memory() {
         let origin = store(String::from("pipe"), &mut &b"short"[..], 5).unwrap();
-        assert!(matches!(origin, SourceOrigin::Memory(..)));
+        assert!(matches!(origin, RereadableSource::Memory(..)));
         assert_eq!(text(origin.open().unwrap()), "short");
         assert_eq!(text(origin.open().unwrap()), "short");
     }

@@ -1,8 +1,8 @@
-//! Columns that somebody else keeps in memory, as rows: nothing is copied but the chunk at hand.
+//! Rows of a table that the caller owns: only the current chunk is copied.
 //!
-//! A caller of another language lends its buffers by [`Columns`]. They are read chunk by chunk, as
-//! a file would be, so that training takes its bins and one chunk of doubles and never a second
-//! copy of the table.
+//! The caller gives access to its buffers by [`Columns`]. They are read chunk by chunk, like a
+//! file, so that training needs memory for its bins and one chunk and never a second copy of the
+//! table.
 //!
 //! Rows of weight 0 are left out, and so are those that single precision, in which scores are kept,
 //! would not notice beside the heaviest: they could only fill leaves of their own.
@@ -23,11 +23,11 @@ use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
 
 use super::SAMPLE_ROWS;
 use super::frame::chunk_rows;
-use super::keep::StoredRows;
 use super::levels::{KnownLevels, MOST_LEVELS};
-use super::place::{PositionUnit, SourceLocation, listed, shown};
+use super::location::{PositionUnit, SourceLocation, listed, shown};
 use super::rows::Rows;
 use super::sample::hash;
+use super::stored_rows::StoredRows;
 use super::token;
 use crate::Result;
 
@@ -37,7 +37,7 @@ const MOST_REPEATS: f64 = 16.0;
 /// The seed of the order by content.
 const ORDER_SEED: u64 = 1;
 
-/// Whose cells are asked for.
+/// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableColumn {
     /// A feature's, by its position.
@@ -48,16 +48,16 @@ pub enum TableColumn {
     Weight,
 }
 
-/// Which rows are asked for.
+/// A selection of rows.
 #[derive(Debug, Clone)]
 pub enum RowSelection<'a> {
-    /// A run of rows.
-    Run(Range<usize>),
-    /// Rows by their numbers.
-    At(&'a [usize]),
+    /// Consecutive rows.
+    Range(Range<usize>),
+    /// Rows by their indices.
+    Indices(&'a [usize]),
 }
 
-/// What a feature of a lent table holds.
+/// A feature of a borrowed table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// The column's name.
@@ -66,7 +66,7 @@ pub struct Field {
     pub texts: Option<Vec<Option<String>>>,
 }
 
-/// A table that somebody keeps in memory. No method may be called with a row that is not there.
+/// A table in the caller's memory. Methods are only called with rows that exist.
 pub trait Columns: Debug + Send + Sync {
     /// Number of rows.
     fn rows(&self) -> usize;
@@ -80,24 +80,24 @@ pub trait Columns: Debug + Send + Sync {
     fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>);
 }
 
-/// A lent table in the terms of a schema.
+/// A borrowed table with the codes of a schema.
 #[derive(Debug)]
 pub(super) struct BorrowedTable {
     columns: Arc<dyn Columns>,
-    /// By feature, for categories: from the lender's codes to the schema's.
+    /// By feature, for categories: from the caller's codes to the schema's.
     codes: Vec<Option<Vec<u32>>>,
     /// The rows that are in use, in their order; `None` for all as they lie.
     order: Option<Vec<usize>>,
     weighted: bool,
-    answered: bool,
+    has_target: bool,
 }
 
-/// Takes a lent table for training; `target` says what its target means.
+/// The rows of a borrowed table for training; `target` is the kind of its target.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use swarmwood::model::{Target, TargetKind};
-/// use swarmwood::read::{Columns, Field, TableColumn, RowSelection, lent};
+/// use swarmwood::read::{Columns, Field, TableColumn, RowSelection, borrowed};
 ///
 /// #[derive(Debug)]
 /// struct Squares(Vec<Field>);
@@ -114,22 +114,22 @@ pub(super) struct BorrowedTable {
 ///     fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
 ///         let value = |row: usize| if part == TableColumn::Target { (row * row) as f64 } else { row as f64 };
 ///         match rows {
-///             RowSelection::Run(run) => out.extend(run.clone().map(value)),
-///             RowSelection::At(rows) => out.extend(rows.iter().map(|&row| value(row))),
+///             RowSelection::Range(run) => out.extend(run.clone().map(value)),
+///             RowSelection::Indices(rows) => out.extend(rows.iter().map(|&row| value(row))),
 ///         }
 ///     }
 ///     fn codes(&self, _: usize, _: &RowSelection<'_>, _: &mut Vec<u32>) {}
 /// }
 /// let table = Arc::new(Squares(vec![Field { name: "x".into(), texts: None }]));
-/// let rows = lent(table, Target { name: "y".into(), kind: TargetKind::Number })?;
+/// let rows = borrowed(table, Target { name: "y".into(), kind: TargetKind::Number })?;
 /// assert_eq!((rows.rows, rows.schema.features[0].name.as_str()), (100, "x"));
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
-pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
+pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
     let mut names: Vec<&str> = columns.fields().iter().map(|field| field.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(place().column(
+        return Err(location().column(
             twice[0],
             "two features have this name",
             "give each a name of its own",
@@ -149,36 +149,36 @@ pub fn lent(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
         codes.push(map);
     }
     let schema = Schema { features, target };
-    BorrowedTable::of(columns, codes).settled(schema, Vec::new())
+    BorrowedTable::of(columns, codes).into_training_rows(schema, Vec::new())
 }
 
-/// Takes a lent table with targets for validation; its features are those of the schema, in their
+/// The rows of a borrowed table with targets, for validation; its features are those of the schema, in their
 /// order.
-pub fn lent_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
-    let (lent, warnings) = BorrowedTable::following(columns, schema, true)?;
-    lent.answers_of(schema)?;
-    Ok(lent.into_rows(schema.clone(), warnings))
+pub fn borrowed_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
+    let (table, warnings) = BorrowedTable::following(columns, schema, true)?;
+    table.check_targets(schema)?;
+    Ok(table.into_rows(schema.clone(), warnings))
 }
 
-/// Hands over the rows of a lent table, chunk after chunk, in the terms of a model's schema;
+/// Visits the rows of a borrowed table, chunk after chunk, with the codes of a model's schema;
 /// returns warnings. Features are those of the schema, in their order; there are no targets.
-pub fn lent_scoring(
+pub fn borrowed_scoring(
     columns: Arc<dyn Columns>,
     schema: &Schema,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
-    let (lent, warnings) = BorrowedTable::following(columns, schema, false)?;
-    lent.for_each_chunk(each)?;
+    let (table, warnings) = BorrowedTable::following(columns, schema, false)?;
+    table.for_each_chunk(each)?;
     Ok(warnings)
 }
 
-/// How messages name a table that is no file.
-fn place() -> SourceLocation {
+/// The location in messages about a table that is not a file.
+fn location() -> SourceLocation {
     SourceLocation { file: "the data".to_string(), unit: PositionUnit::Row }
 }
 
-/// The levels of a category that occur, in the order of their letters, and what the lender's codes
-/// become.
+/// The levels of a category that occur, in the order of their letters, and the schema's codes of
+/// the caller's codes.
 fn levels(
     columns: &dyn Columns,
     feature: usize,
@@ -189,7 +189,7 @@ fn levels(
     let mut codes = Vec::new();
     for run in runs(columns.rows(), 1) {
         codes.clear();
-        columns.codes(feature, &RowSelection::Run(run), &mut codes);
+        columns.codes(feature, &RowSelection::Range(run), &mut codes);
         codes.iter().for_each(|&code| {
             occurs.get_mut(code as usize).into_iter().for_each(|seen| *seen = true)
         });
@@ -206,7 +206,11 @@ fn levels(
     levels.dedup();
     if levels.len() > MOST_LEVELS {
         let help = "identifiers and free text cannot be learned from; leave the column out";
-        return Err(place().column(name, format!("more than {MOST_LEVELS} different texts"), help));
+        return Err(location().column(
+            name,
+            format!("more than {MOST_LEVELS} different texts"),
+            help,
+        ));
     }
     let code = |text: &Option<String>| {
         known(text)
@@ -226,7 +230,7 @@ fn runs(rows: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
 impl BorrowedTable {
     fn of(columns: Arc<dyn Columns>, codes: Vec<Option<Vec<u32>>>) -> BorrowedTable {
         let weighted = columns.has_weight();
-        BorrowedTable { columns, codes, order: None, weighted, answered: true }
+        BorrowedTable { columns, codes, order: None, weighted, has_target: true }
     }
 
     /// A table whose features must be those of a schema; levels that the schema does not know are
@@ -234,7 +238,7 @@ impl BorrowedTable {
     fn following(
         columns: Arc<dyn Columns>,
         schema: &Schema,
-        answered: bool,
+        has_target: bool,
     ) -> Result<(BorrowedTable, Vec<String>)> {
         let fields = columns.fields();
         if fields.len() != schema.features.len() {
@@ -244,7 +248,7 @@ impl BorrowedTable {
                 schema.features.len()
             );
             return Err(
-                place().fault(message, "give the features of the training data, in their order")
+                location().fault(message, "give the features of the training data, in their order")
             );
         }
         let (mut codes, mut warnings) = (Vec::with_capacity(fields.len()), Vec::new());
@@ -258,22 +262,22 @@ impl BorrowedTable {
                 }
                 (Some(_), Kind::Number) => {
                     let help = "the model was trained with numbers in this column";
-                    return Err(place().column(&feature.name, "holds texts, but must hold numbers", help));
+                    return Err(location().column(&feature.name, "holds texts, but must hold numbers", help));
                 }
                 (None, Kind::Category { .. }) => {
                     let help = "the model was trained with categories in this column; give them as texts or categories";
-                    return Err(place().column(&feature.name, "holds numbers, but must hold categories", help));
+                    return Err(location().column(&feature.name, "holds numbers, but must hold categories", help));
                 }
             });
         }
-        let weighted = answered && columns.has_weight();
-        Ok((BorrowedTable { columns, codes, order: None, weighted, answered }, warnings))
+        let weighted = has_target && columns.has_weight();
+        Ok((BorrowedTable { columns, codes, order: None, weighted, has_target }, warnings))
     }
 
     /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as
     /// repeats.
-    fn settled(mut self, schema: Schema, mut warnings: Vec<String>) -> Result<Rows> {
-        let weights = self.answers_of(&schema)?;
+    fn into_training_rows(mut self, schema: Schema, mut warnings: Vec<String>) -> Result<Rows> {
+        let weights = self.check_targets(&schema)?;
         let rows = self.columns.rows();
         let repeats = |weight: f64| weight.fract() == 0.0 && weight <= MOST_REPEATS;
         let whole = weights.iter().all(|&weight| repeats(weight));
@@ -303,18 +307,18 @@ impl BorrowedTable {
                 "only {} of {rows} rows can be learned from (n_samples = {0})",
                 self.rows()
             );
-            return Err(place().fault(message, "give at least two rows that weigh more than 0"));
+            return Err(location().fault(message, "give at least two rows that weigh more than 0"));
         }
         Ok(self.into_rows(schema, warnings))
     }
 
     fn into_rows(self, schema: Schema, warnings: Vec<String>) -> Rows {
         let rows = self.rows();
-        Rows::lent(schema, rows, warnings, StoredRows::Borrowed(self))
+        Rows::new(schema, rows, warnings, StoredRows::Borrowed(self), None)
     }
 
     /// The weights, once they and the targets are found to make sense.
-    fn answers_of(&self, schema: &Schema) -> Result<Vec<f64>> {
+    fn check_targets(&self, schema: &Schema) -> Result<Vec<f64>> {
         let rows = self.columns.rows();
         let classes = match &schema.target.kind {
             TargetKind::Number => None,
@@ -323,7 +327,11 @@ impl BorrowedTable {
         let mut target = Vec::new();
         for run in runs(rows, 1) {
             target.clear();
-            self.columns.numbers(TableColumn::Target, &RowSelection::Run(run.clone()), &mut target);
+            self.columns.numbers(
+                TableColumn::Target,
+                &RowSelection::Range(run.clone()),
+                &mut target,
+            );
             let fits = |value: &f64| match classes {
                 None => value.is_finite(),
                 Some(classes) => value.fract() == 0.0 && (0.0..classes).contains(value),
@@ -331,19 +339,18 @@ impl BorrowedTable {
             if let Some(at) = target.iter().position(|value| !fits(value)) {
                 let message = format!("row {}: the target is {}", run.start + at, target[at]);
                 let help = "targets must be finite numbers, or numbers of classes";
-                return Err(place().column(&schema.target.name, message, help));
+                return Err(location().column(&schema.target.name, message, help));
             }
         }
         let mut weights = Vec::new();
         if self.weighted {
-            self.columns.numbers(TableColumn::Weight, &RowSelection::Run(0..rows), &mut weights);
+            self.columns.numbers(TableColumn::Weight, &RowSelection::Range(0..rows), &mut weights);
             let sum: f64 = weights.iter().sum();
             if !(weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite()) {
                 let help =
                     "every weight must be a finite number, 0 or more, and one of them more than 0";
-                return Err(
-                    place().fault(format!("the weights cannot be used: they sum to {sum}"), help)
-                );
+                return Err(location()
+                    .fault(format!("the weights cannot be used: they sum to {sum}"), help));
             }
         }
         Ok(weights)
@@ -396,9 +403,9 @@ impl BorrowedTable {
     pub(super) fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
         // Bins are made beside a chunk, and all that is wanted of it is to be small; predictions
         // want long runs.
-        let shrink = if self.answered { 4 } else { 1 };
+        let shrink = if self.has_target { 4 } else { 1 };
         for run in runs(self.rows(), self.codes.len() * shrink) {
-            each(&self.chunk(&RowSelection::Run(run)))?;
+            each(&self.chunk(&RowSelection::Range(run)))?;
         }
         Ok(())
     }
@@ -407,12 +414,12 @@ impl BorrowedTable {
     pub(super) fn chunk(&self, rows: &RowSelection<'_>) -> Chunk {
         let columns = (0..self.codes.len()).map(|feature| self.column(feature, rows)).collect();
         let target =
-            if self.answered { self.values(TableColumn::Target, rows) } else { Vec::new() };
+            if self.has_target { self.values(TableColumn::Target, rows) } else { Vec::new() };
         let weight =
             if self.weighted { self.values(TableColumn::Weight, rows) } else { Vec::new() };
         let count = match rows {
-            RowSelection::Run(run) => run.len(),
-            RowSelection::At(rows) => rows.len(),
+            RowSelection::Range(run) => run.len(),
+            RowSelection::Indices(rows) => rows.len(),
         };
         Chunk { columns, target, weight, rows: count }
     }
@@ -423,7 +430,7 @@ impl BorrowedTable {
             return Column::Number(self.values(TableColumn::Feature(feature), rows));
         };
         let mut codes = Vec::new();
-        self.lenders(rows, |rows| self.columns.codes(feature, rows, &mut codes));
+        self.with_source_rows(rows, |rows| self.columns.codes(feature, rows, &mut codes));
         codes
             .iter_mut()
             .for_each(|code| *code = map.get(*code as usize).copied().unwrap_or(MISSING));
@@ -432,23 +439,25 @@ impl BorrowedTable {
 
     /// The targets of all rows.
     pub(super) fn targets(&self) -> Vec<f64> {
-        self.values(TableColumn::Target, &RowSelection::Run(0..self.rows()))
+        self.values(TableColumn::Target, &RowSelection::Range(0..self.rows()))
     }
 
     fn values(&self, part: TableColumn, rows: &RowSelection<'_>) -> Vec<f64> {
         let mut values = Vec::new();
-        self.lenders(rows, |rows| self.columns.numbers(part, rows, &mut values));
+        self.with_source_rows(rows, |rows| self.columns.numbers(part, rows, &mut values));
         values
     }
 
-    /// Our rows in the lender's numbers.
-    fn lenders(&self, rows: &RowSelection<'_>, read: impl FnOnce(&RowSelection<'_>)) {
+    /// Calls `read` with the caller's indices of some rows.
+    fn with_source_rows(&self, rows: &RowSelection<'_>, read: impl FnOnce(&RowSelection<'_>)) {
         match (&self.order, rows) {
             (None, rows) => read(rows),
-            (Some(order), RowSelection::Run(run)) => read(&RowSelection::At(&order[run.clone()])),
-            (Some(order), RowSelection::At(rows)) => {
+            (Some(order), RowSelection::Range(run)) => {
+                read(&RowSelection::Indices(&order[run.clone()]))
+            }
+            (Some(order), RowSelection::Indices(rows)) => {
                 let rows: Vec<usize> = rows.iter().map(|&row| order[row]).collect();
-                read(&RowSelection::At(&rows));
+                read(&RowSelection::Indices(&rows));
             }
         }
     }
@@ -460,7 +469,7 @@ fn mixed(key: u64, value: f64) -> u64 {
     hash(key.rotate_left(17) ^ bits, ORDER_SEED)
 }
 
-/// What the lender's codes are in the schema.
+/// The schema's codes of the caller's codes.
 fn known_codes(texts: &[Option<String>], levels: &[String]) -> Vec<u32> {
     let known = KnownLevels::new(levels);
     texts
@@ -486,7 +495,7 @@ fn unseen(
     let (mut cells, mut first, mut codes) = (0, None, Vec::new());
     for run in runs(columns.rows(), 1) {
         codes.clear();
-        columns.codes(feature, &RowSelection::Run(run), &mut codes);
+        columns.codes(feature, &RowSelection::Range(run), &mut codes);
         for text in codes.iter().filter_map(|&code| strange(code as usize)) {
             cells += 1;
             first.get_or_insert(text);

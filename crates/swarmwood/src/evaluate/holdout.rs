@@ -1,4 +1,4 @@
-//! Predictions of rows beside what happened, kept in memory: what is asked of them more than once.
+//! Predictions of held-out rows with their targets, in memory, for metrics and intervals.
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::classes::Confusion;
@@ -14,12 +14,12 @@ use crate::Result;
 use crate::predict::Scorer;
 use crate::read::Rows;
 
-/// Rows that a model was not trained on, with what it says of them.
+/// Rows that a model was not trained on, with its predictions.
 #[derive(Debug, Clone)]
 pub struct HeldOutRows {
     task: LearningTask,
     spec: Option<ObjectiveConfig>,
-    /// Numbers a row: one, or one a class.
+    /// Numbers per row: one, or one per class.
     width: usize,
     predicted: Vec<f64>,
     target: Vec<f64>,

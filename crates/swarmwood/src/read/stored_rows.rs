@@ -1,15 +1,15 @@
-//! Keeps rows in memory while they fit, and a sample of them when they do not.
+//! Rows in memory: all of them while they fit, otherwise a sample.
 
 use swarmwood_learn::data::Chunk;
 
+use super::borrowed::BorrowedTable;
 use super::frame::ChunkFrame;
-use super::lent::BorrowedTable;
-use super::origin::Meter;
-use super::pack::PackedChunk;
+use super::packed_chunk::PackedChunk;
 use super::sample::{SampleBatch, Sampler};
+use super::source::ReadMeter;
 use crate::Result;
 
-/// How much is kept.
+/// How much is stored in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetentionLimits {
     /// Bytes of packed rows beyond which only a sample is kept.
@@ -37,15 +37,15 @@ pub(super) enum StoredRows {
         /// Chunks that have nothing but a target.
         targets: Vec<PackedChunk>,
     },
-    /// None: somebody else has them in memory.
+    /// None: they are in the caller's memory.
     Borrowed(BorrowedTable),
 }
 
-/// Takes chunks as they come.
+/// Collects the chunks of a reading.
 #[derive(Debug)]
 pub(super) struct ChunkCollector {
     limits: RetentionLimits,
-    meter: Option<Meter>,
+    meter: Option<ReadMeter>,
     chunks: Vec<PackedChunk>,
     bytes: usize,
     sampler: Option<Sampler>,
@@ -55,8 +55,8 @@ pub(super) struct ChunkCollector {
 }
 
 impl ChunkCollector {
-    /// Keeps rows of a reading whose progress the meter tells.
-    pub(super) fn new(limits: RetentionLimits, meter: Option<Meter>) -> ChunkCollector {
+    /// An empty collector; the meter has the progress of the reading.
+    pub(super) fn new(limits: RetentionLimits, meter: Option<ReadMeter>) -> ChunkCollector {
         ChunkCollector {
             limits,
             meter,
@@ -95,7 +95,7 @@ impl ChunkCollector {
     /// Whether the rows to come will clearly not fit, so that keeping these any longer only takes
     /// memory.
     fn will_exceed(&self) -> bool {
-        let Some(share) = self.meter.as_ref().map(Meter::share) else { return false };
+        let Some(share) = self.meter.as_ref().map(ReadMeter::share) else { return false };
         self.bytes as f64 > 1.2 * self.limits.bytes as f64 * share
     }
 
@@ -108,7 +108,7 @@ impl ChunkCollector {
         match &frame.weight {
             Some((slot, _)) if self.weight <= 0.0 || !self.weight.is_finite() => {
                 let help = "at least one row must weigh more than 0, and the sum must be finite";
-                Err(frame.place.column(
+                Err(frame.location.column(
                     &slot.name,
                     format!("the weights sum to {}", self.weight),
                     help,
@@ -145,7 +145,7 @@ impl StoredRows {
     }
 
     /// Gives every target a new value.
-    pub(super) fn retarget(&mut self, new_value: impl Fn(f64) -> f64) {
-        self.chunks_mut().for_each(|chunk| chunk.retarget(&new_value));
+    pub(super) fn map_target(&mut self, new_value: impl Fn(f64) -> f64) {
+        self.chunks_mut().for_each(|chunk| chunk.map_target(&new_value));
     }
 }

@@ -121,8 +121,12 @@ fn a_file_that_changes_between_readings_is_noticed() {
     let path =
         std::env::temp_dir().join(format!("swarmwood-read-changing-{}.csv", std::process::id()));
     std::fs::write(&path, "a,y\n1,1\n2,2\n3,3.5\n").unwrap();
-    let rows = super::super::survey::survey(SourceOrigin::File(path.clone()), &target("y"), STREAM)
-        .unwrap();
+    let rows = super::super::schema_inference::read_training(
+        RereadableSource::File(path.clone()),
+        &target("y"),
+        STREAM,
+    )
+    .unwrap();
     std::fs::write(&path, "a,y\n1,1\n2,2\n").unwrap();
     let error = rows.for_each_chunk(&mut |_| Ok(())).unwrap_err();
     std::fs::remove_file(&path).unwrap();
