@@ -40,7 +40,7 @@ pub enum Error {
         /// What is wrong with it and how to mend it.
         message: String,
     },
-    /// A search space makes no sense; every fault has its place.
+    /// An invalid search space; every fault has its position.
     #[error("{}", lines(.0))]
     Space(Vec<SpaceFault>),
     /// A file could not be opened or read.

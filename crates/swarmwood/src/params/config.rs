@@ -57,7 +57,7 @@ fn set(
     setter: &mut Setter<'_>,
 ) -> Result<(), Violation> {
     let spec = find_beside(name, others)?;
-    // What is no switch is not set by a truth value; its text would otherwise be told as a wrong
+    // What is no switch is not set by a truth value; its text would otherwise be reported as a wrong
     // word.
     let scalar = scalar(value)
         .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == AllowedValues::Switch);

@@ -96,7 +96,7 @@ impl Gather {
     }
 }
 
-/// Sets a parameter and remembers that somebody did.
+/// Sets a parameter and records that it was set.
 fn set(
     params: &mut Params,
     given: &mut BTreeSet<&'static str>,

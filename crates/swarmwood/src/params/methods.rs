@@ -27,7 +27,7 @@ pub(super) const SPECS: [&LearnerSpec; 10] = [
     &SPLIT_TREE,
 ];
 
-/// For examples, tests and whoever needs one learner in particular.
+/// Names for examples, tests and code that needs a particular learner.
 impl Method {
     /// The default: a search over whole ensembles.
     pub const SWARM: Method = Method::of(&SWARM);

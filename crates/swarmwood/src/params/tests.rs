@@ -118,7 +118,7 @@ fn the_record_leaves_out_the_machine() {
 }
 
 #[test]
-fn idle_parameters_are_told() {
+fn unused_parameters_are_reported() {
     let params = Params { rate_drop: 0.3, ..Params::of(Method::GREEDY) };
     assert_eq!(params.idle(), ["rate_drop has no effect: it is for booster dart"]);
     assert!(Params { booster: Booster::Dart, ..params }.idle().is_empty());
@@ -256,7 +256,7 @@ fn defaults_say_where_methods_differ() {
 }
 
 #[test]
-fn auto_is_resolved_by_the_target_unless_somebody_chose() {
+fn auto_is_resolved_by_the_target_unless_it_was_set() {
     use swarmwood_model::TargetKind;
     let classes = TargetKind::Classes(vec!["a".into(), "b".into()]);
     let params = Params::of(Method::PSGBDT);

@@ -53,7 +53,7 @@ pub struct Job<'a> {
     pub(super) metric: EvalMetric,
     /// The threads.
     pub pool: &'a Pool,
-    /// What limits the run: whoever works long asks it.
+    /// The limits of the run; every loop that can last checks it.
     pub budget: &'a Budget,
 }
 

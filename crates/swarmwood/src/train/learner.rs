@@ -15,7 +15,7 @@ pub trait Learner: Sync {
     /// The method that it is the code of.
     fn method(&self) -> Method;
 
-    /// Trains a model. `observer` hears of every step. When the job's budget is interrupted, the
+    /// Trains a model. `observer` is called at every step. When the job's budget is interrupted, the
     /// training ends at once with the best model so far.
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>;
 

@@ -65,7 +65,7 @@ pub fn learner(method: Method) -> Result<&'static dyn Learner> {
     })
 }
 
-/// Trains with the method the parameters name. `observer` hears of every step.
+/// Trains with the method the parameters name. `observer` is called at every step.
 ///
 /// ```
 /// use swarmwood::params::{Method, Params};

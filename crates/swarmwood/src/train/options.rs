@@ -16,7 +16,7 @@ pub struct TrainOptions {
     pub pretrained: Option<PathBuf>,
     /// Where the run stores its state.
     pub keep: Option<Keep>,
-    /// The caller's limits: whoever keeps a clone can cancel the run, which then ends with the best
+    /// The caller's limits: a clone of it cancels the run, which then ends with the best
     /// model so far. The time limit and the work limit of the parameters are added to them.
     pub budget: Option<Budget>,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one half

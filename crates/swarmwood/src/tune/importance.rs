@@ -29,15 +29,15 @@ pub struct ParameterValues {
 /// How much each parameter matters, 0 to 1, in the order of the space. `None` where the trials
 /// cannot tell.
 pub fn importances(space: &Space, trials: &[TrialRecord]) -> Vec<Option<f64>> {
-    let told: Vec<(&TrialRecord, f64)> =
+    let finished: Vec<(&TrialRecord, f64)> =
         trials.iter().filter_map(|trial| Some((trial, trial.outcome.as_ref()?.loss()?))).collect();
-    let losses: Vec<f64> = told.iter().map(|(_, loss)| *loss).collect();
+    let losses: Vec<f64> = finished.iter().map(|(_, loss)| *loss).collect();
     let column = |at: usize| {
         let number = |value: PointValue| match (space.label(at, value), value) {
             (Some(_), PointValue::Index(label)) => Some(label as f64),
             _ => space.number(at, value),
         };
-        let values: Vec<PointValue> = told.iter().map(|(trial, _)| trial.point[at]).collect();
+        let values: Vec<PointValue> = finished.iter().map(|(trial, _)| trial.point[at]).collect();
         let labels = values.iter().any(|&value| space.label(at, value).is_some());
         ParameterValues { values: values.into_iter().map(number).collect(), labels }
     };
@@ -66,7 +66,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     values.iter().map(|&value| less(value) as f64 + (same(value) as f64 - 1.0) / 2.0).collect()
 }
 
-/// The group of every value: one a value where there are few, else neighbours together; no value is
+/// The group of every value: one per value where there are few, else neighbours together; no value is
 /// a group too.
 fn groups(column: &ParameterValues) -> Vec<usize> {
     let keys: Vec<f64> =
@@ -107,7 +107,7 @@ fn explained(groups: &[usize], ranks: &[f64]) -> Option<f64> {
     Some((1.0 - left).clamp(0.0, 1.0))
 }
 
-/// The parameters by importance, the greatest first, those that cannot be told last.
+/// The parameters by importance, the greatest first, those that are unknown last.
 pub fn ranked(space: &Space, trials: &[TrialRecord]) -> Vec<(String, Option<f64>)> {
     let names = space.params().iter().map(|param| param.name.clone());
     let mut found: Vec<(String, Option<f64>)> = names.zip(importances(space, trials)).collect();

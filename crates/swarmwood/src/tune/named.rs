@@ -1,4 +1,4 @@
-//! Configurations by the names of their parameters: in journals, in commands, for people.
+//! Configurations by the names of their parameters: in journals, in commands, in reports.
 
 use serde_json::{Map, Value as Json};
 use swarmwood_search::{Domain, Point, PointValue, Space};

@@ -35,7 +35,7 @@ pub struct NativeConfig {
     pub score: TuningScore,
     /// Folds of the cross-validation; 1 is a single split, a quarter of the rows for validation.
     pub folds: usize,
-    /// Threads for what is done once; 0 is one a core.
+    /// Threads for what is done once; 0 is one per core.
     pub threads: usize,
 }
 
@@ -125,7 +125,7 @@ impl NativeObjective {
         Ok(rng::fingerprint(words))
     }
 
-    /// The figures of one fold.
+    /// The fit of one fold, with its metrics.
     pub(super) fn fit(
         &self,
         params: &ValidParams,

@@ -18,7 +18,7 @@ const FIXED: &[(&str, &str)] = &[
     ("threads", "never changes a model"),
     ("time_limit", "makes results depend on the machine; limit the work of a fit instead"),
     ("valid_fraction", "has no use here: folds are the validation rows"),
-    ("seed", "is chance, which nobody should choose by its luck"),
+    ("seed", "must not be tuned: it selects by chance"),
 ];
 
 /// Checks that every configuration of the space is one of the table's, beside the fixed parameters.

@@ -40,7 +40,7 @@ impl Template {
         let words: Vec<Vec<WordPart>> =
             words.iter().map(|word| parts(word, space, &mut faults)).collect();
         let has = |part: &WordPart| words.iter().flatten().any(|other| other == part);
-        // A name that is not known may be a parameter that is missing: told once.
+        // A name that is not known may be a parameter that is missing: reported once.
         if faults.is_empty() && !has(&WordPart::Everything) {
             let missing =
                 space.params().iter().enumerate().filter(|(at, _)| !has(&WordPart::Parameter(*at)));

@@ -71,7 +71,7 @@ impl Journal {
         &self.path
     }
 
-    /// Whether somebody added to it since it was last read.
+    /// Whether another process added to it since it was last read.
     pub fn has_grown(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| metadata.len() != self.known)
     }
@@ -91,7 +91,7 @@ impl JournalLock<'_> {
         let length = journal.file.metadata().map_err(|source| fault(&journal.path, source))?.len();
         if length < journal.known {
             return Err(journal.fault(
-                "was cut by somebody else while it was in use; end all runs and start again",
+                "was truncated by another program while it was in use; end all runs and start again",
             ));
         }
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! A planted depth is found, untouched rows stay untouched, threads change nothing, and folds are
+//! A planted depth is found, held-out rows influence no trial, threads change nothing, and folds are
 //! the rows' own.
 
 use std::fmt::Write;
@@ -85,8 +85,8 @@ fn run(
 /// What a study decided, without the time it took.
 fn decided(trials: &[TrialRecord]) -> Vec<(u64, u128, Vec<f64>, Option<f64>)> {
     let losses = |trial: &TrialRecord| trial.folds.iter().map(|fold| fold.loss).collect();
-    let told = |trial: &TrialRecord| trial.outcome.as_ref().and_then(|outcome| outcome.loss());
-    trials.iter().map(|t| (t.id, t.point.fingerprint(), losses(t), told(t))).collect()
+    let loss = |trial: &TrialRecord| trial.outcome.as_ref().and_then(|outcome| outcome.loss());
+    trials.iter().map(|t| (t.id, t.point.fingerprint(), losses(t), loss(t))).collect()
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn rows_held_out_influence_no_trial() {
     assert_eq!(a.fingerprint().unwrap(), b.fingerprint().unwrap());
     let (first, second) = (run(&a, &space, "forest", 8, 1), run(&b, &space, "forest", 8, 1));
     assert_eq!(decided(&first), decided(&second));
-    // The figures of the untouched rows do differ: they are what was changed.
-    let figures = |native: &NativeObjective, all: &Rows, held: &Rows, trials: &[TrialRecord]| {
+    // The scores on the held-out rows do differ: these rows were changed.
+    let scores = |native: &NativeObjective, all: &Rows, held: &Rows, trials: &[TrialRecord]| {
         let finish = FinalFit { native, all, holdout: Some(held), ensemble: 1, threads: 1 };
         let outcome = crate::tune::StudyOutcome {
             trials: trials.to_vec(),
@@ -140,7 +140,7 @@ fn rows_held_out_influence_no_trial() {
         finish.finish(&outcome, &mut |_| {}).unwrap()
     };
     let (one, two) =
-        (figures(&a, &whole, &held, &first), figures(&b, &changed, &other_held, &second));
+        (scores(&a, &whole, &held, &first), scores(&b, &changed, &other_held, &second));
     assert_eq!((one.best, one.cv_score), (two.best, two.cv_score));
     assert!(
         one.holdout.as_ref().unwrap().best.value < 1.0

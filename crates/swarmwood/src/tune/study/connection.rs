@@ -77,7 +77,7 @@ impl JournalConnection {
         self.worker.as_ref().map_or(0, |worker| worker.number)
     }
 
-    /// Whether somebody added to the journal since the last exchange.
+    /// Whether another process added to the journal since the last exchange.
     pub fn has_grown(&self) -> bool {
         self.journal.has_grown()
     }

@@ -119,7 +119,7 @@ fn run(path: Option<&std::path::Path>, made: &Made, trials: usize, threads: usiz
         .unwrap()
 }
 
-/// What must be the same whoever worked, and for how long.
+/// What must not depend on the worker and the time.
 fn timeless(trials: &[TrialRecord]) -> Vec<TrialRecord> {
     trials.iter().map(|trial| TrialRecord { seconds: 0.0, worker: 0, ..trial.clone() }).collect()
 }
