@@ -34,10 +34,13 @@ pub struct IterationStats {
 }
 
 impl IterationStats {
-    /// The event for observers: losses as fitness, the iterations as part of a longer run.
+    /// The event for observers: losses as fitness, except the RMSE, which is itself what users
+    /// know; the iterations as part of a longer run.
     pub fn event(&self, measure: &'static str, before: EarlierSwarms, steps: usize) -> Event {
-        let fitness = |loss: Option<f64>| loss.map(|loss| 1.0 - loss);
-        let best = [fitness(self.best), before.best].into_iter().flatten().reduce(f64::max);
+        let is_error = measure == "rmse";
+        let fitness = |loss: Option<f64>| loss.map(|loss| if is_error { loss } else { 1.0 - loss });
+        let better = if is_error { f64::min } else { f64::max };
+        let best = [fitness(self.best), before.best].into_iter().flatten().reduce(better);
         let search = SearchStatus {
             measure,
             best,

@@ -83,7 +83,8 @@ pub fn to_members(tree: &mut RankTree, table: &RankTable, loss: &LeafLoss) -> Ve
     assemble(tree, splits, None, fitted, (table, loss))
 }
 
-/// A tree whose thresholds and leaf classes are given and are not refitted to the rows.
+/// A tree whose thresholds and leaf classes are given and are not refitted to the rows. For numbers
+/// the leaf values are fitted, and there are no classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassifierTree {
     /// Its rules over codes.
@@ -102,7 +103,11 @@ impl ClassifierTree {
         let (nodes, leaves) = self.rules.partition_rows_on(table, pool);
         let fit = |of: &[Vec<u32>]| pool.map(of.len(), |at| fit_rows(table, &of[at], loss));
         let fitted = (fit(&nodes), fit(&leaves));
-        assemble(&self.rules, self.splits.clone(), Some(&self.classes), fitted, (table, loss))
+        let classes = match table.target() {
+            RankTarget::Classes { .. } => Some(&self.classes[..]),
+            RankTarget::Numbers { .. } => None,
+        };
+        assemble(&self.rules, self.splits.clone(), classes, fitted, (table, loss))
     }
 }
 

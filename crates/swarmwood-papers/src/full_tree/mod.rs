@@ -6,6 +6,7 @@
 //! The other method takes rules from a table of split points of a pretrained model
 //! (`split_points.rs`, discrete particle swarm). Both share the evaluation of a tree, which is here.
 
+mod number_fitness;
 pub mod split_points;
 pub mod symbols;
 #[cfg(test)]
@@ -24,7 +25,7 @@ pub struct FullTreeConfig {
     pub population: usize,
     /// Iterations of the swarm.
     pub iterations: usize,
-    /// What is maximised.
+    /// What is maximised for classes; for numbers the RMSE is minimised.
     pub fitness: FitnessMeasure,
     /// Seed of the random streams.
     pub seed: u64,
@@ -59,7 +60,9 @@ pub enum FullTreeError {
 pub struct FullTreeResult {
     /// The best tree.
     pub tree: ClassifierTree,
-    /// Its fitness.
+    /// What was optimised, as users know it.
+    pub measure: &'static str,
+    /// Its value.
     pub fitness: f64,
     /// Iterations done.
     pub iterations: usize,
@@ -80,18 +83,26 @@ fn leaf_weights(table: &RankTable, nodes: &TreeArray<'_>, classes: usize) -> Vec
         unreachable!("the fitness exists for classes only")
     };
     let mut counts = vec![0.0; (2 * nodes.len() + 1) * classes];
+    let leaf = leaf_of(table, nodes);
+    for (row, &class) in of_row.iter().enumerate() {
+        counts[leaf(row) * classes + usize::from(class)] += table.weight(row as u32);
+    }
+    counts
+}
+
+/// The node where each row ends.
+fn leaf_of<'t>(table: &'t RankTable, nodes: &'t TreeArray<'t>) -> impl Fn(usize) -> usize + 't {
     let columns: Vec<&[u16]> = nodes
         .iter()
         .map(|rule| rule.map_or(&[][..], |rule| table.columns()[rule.feature as usize].codes()))
         .collect();
-    for (row, &class) in of_row.iter().enumerate() {
+    move |row| {
         let mut at = 0;
         while let Some(Some(rule)) = nodes.get(at) {
             at = 2 * at + 1 + usize::from(rule.goes_right(columns[at][row]));
         }
-        counts[at * classes + usize::from(class)] += table.weight(row as u32);
+        at
     }
-    counts
 }
 
 /// The fitness if each leaf has the class that `predict` gives for its number and class weights.

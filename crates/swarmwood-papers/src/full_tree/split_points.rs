@@ -4,7 +4,8 @@
 //! with the pre-trained split points" (section 8.2): no gradients have to be computed again for
 //! every particle, and one tree can be read. A particle is a sequence of numbers of split points,
 //! place after place of a full tree (section 5.1), moved by the discrete swarm of section 5.3; an
-//! end has the class of most of its rows; the fitness is that of the training rows.
+//! end has the class of most of its rows, or the mean of its rows' targets; the fitness is that of
+//! the training rows.
 //!
 //! Positions are drawn uniformly over the table, as for PSGBDT. In the finished tree rules that
 //! separate no rows are removed; thresholds stay those of the table.
@@ -13,6 +14,7 @@ use swarmwood_model::{Split, Test};
 use swarmwood_search::Point;
 use swarmwood_search::discrete_pso::{self, DiscretePso, sequence, sequence_space};
 
+use super::number_fitness::rmse;
 use super::{
     FullTreeConfig, FullTreeError, FullTreePruner, FullTreeResult, by_majority, fitness,
     leaf_weights, middle_split,
@@ -100,7 +102,7 @@ pub fn search(
     context: Context<'_>,
     log: &mut TaskLog<'_>,
 ) -> Result<FullTreeResult, FullTreeError> {
-    let class_fitness = ClassFitness::new(table, config.fitness).ok_or(FullTreeError::NoClasses)?;
+    let class_fitness = ClassFitness::new(table, config.fitness);
     if points.is_empty() {
         return Err(FullTreeError::NoSplits);
     }
@@ -119,18 +121,26 @@ pub fn search(
     let nodes = |indices: &[u32]| -> Vec<Option<&RankRule>> {
         indices.iter().map(|&index| points.rules.get(index as usize)).collect()
     };
-    let classes = class_fitness.classes();
-    let loss = |point: &Point| {
-        let indices = sequence(point).unwrap_or_default();
-        1.0 - fitness(&class_fitness, &leaf_weights(table, &nodes(&indices), classes), by_majority)
+    let cost = |nodes: &[Option<&RankRule>]| match &class_fitness {
+        Some(fit) => {
+            let counts = leaf_weights(table, nodes, fit.classes());
+            1.0 - fitness(fit, &counts, by_majority)
+        }
+        None => rmse(table, nodes),
     };
-    let measure = config.fitness.name();
+    let loss = |point: &Point| cost(&nodes(&sequence(point).unwrap_or_default()));
+    let measure = class_fitness.as_ref().map_or("rmse", |_| config.fitness.name());
     let (earlier, steps) = (EarlierSwarms::default(), config.iterations);
     let task = SwarmTask { key: "swarm", measure, earlier, steps, space: &space };
     let found = run_engine(engine, &task, context, log, loss)?;
     let best = found.best.as_ref().and_then(sequence).ok_or(FullTreeError::NoSplits)?;
     let nodes = nodes(&best);
-    let counts = leaf_weights(table, &nodes, classes);
+    let classes = class_fitness.as_ref().map_or(1, ClassFitness::classes);
+    let counts = match &class_fitness {
+        Some(_) => leaf_weights(table, &nodes, classes),
+        // Leaves of numbers are fitted later; nothing is predicted here.
+        None => vec![0.0; 2 * nodes.len() + 1],
+    };
     let split = |at: usize| points.splits[best[at] as usize].clone();
     let pruner = FullTreePruner {
         table,
@@ -143,7 +153,10 @@ pub fn search(
     };
     Ok(FullTreeResult {
         tree: pruner.to_tree(),
-        fitness: fitness(&class_fitness, &counts, by_majority),
+        measure,
+        fitness: class_fitness
+            .as_ref()
+            .map_or_else(|| rmse(table, &nodes), |fit| fitness(fit, &counts, by_majority)),
         iterations: found.last.iteration,
         evaluations: found.last.evaluations,
         repeats: found.last.repeats,

@@ -188,6 +188,7 @@ pub fn search(
     };
     Ok(FullTreeResult {
         tree: pruner.to_tree(),
+        measure: config.fitness.name(),
         fitness,
         iterations: found.last.iteration,
         evaluations: found.last.evaluations,

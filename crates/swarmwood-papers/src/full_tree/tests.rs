@@ -259,3 +259,70 @@ fn an_interruption_ends_them_with_the_best_so_far() {
         assert!(found.evaluations >= 1);
     }
 }
+
+/// The RMSE of a tree over codes, each leaf at its mean, by definition.
+fn rmse_of(tree: &RankTree, table: &RankTable) -> f64 {
+    let RankTarget::Numbers { of_row, .. } = table.target() else { unreachable!() };
+    let (_, leaves) = tree.partition_rows(table);
+    let error = |rows: &Vec<u32>| -> f64 {
+        let weight: f64 = rows.iter().map(|&row| table.weight(row)).sum();
+        let sum: f64 = rows.iter().map(|&row| table.weight(row) * of_row[row as usize]).sum();
+        let squared =
+            |&row: &u32| table.weight(row) * (of_row[row as usize] - sum / weight).powi(2);
+        rows.iter().map(squared).sum()
+    };
+    (leaves.iter().map(error).sum::<f64>() / table.total_weight()).sqrt()
+}
+
+#[test]
+fn a_tree_of_numbers_has_the_least_error_of_all_trees_of_two_levels() {
+    let rows = 60;
+    let mut stream = Stream::new(4, 0, 0);
+    let number: Vec<f64> = (0..rows).map(|_| stream.below(6) as f64).collect();
+    let other: Vec<f64> = (0..rows).map(|_| stream.below(3) as f64).collect();
+    let target = (0..rows)
+        .map(|row| 3.0 * f64::from(u8::from(number[row] > 2.0)) * other[row] + stream.normal())
+        .collect();
+    let weight = (0..rows).map(|row| 1.0 + (row % 3) as f64).collect();
+    let columns = vec![Column::Number(number), Column::Number(other)];
+    let features = ["x", "y"].map(|name| Feature { name: name.into(), kind: Kind::Number });
+    let table = RankTable::new(&Chunk { columns, target, weight, rows }, &features, None, 100);
+    let above = |feature: u32, threshold: f64| Split {
+        feature,
+        test: Test::Above(threshold),
+        missing_right: false,
+    };
+    let splits: Vec<Split> = (0..5)
+        .map(|cut| above(0, f64::from(cut) + 0.5))
+        .chain((0..2).map(|cut| above(1, f64::from(cut) + 0.5)))
+        .collect();
+    let rules: Vec<RankRule> = splits
+        .iter()
+        .map(|split| RankRule::from_split(split, &table.columns()[split.feature as usize]))
+        .collect();
+    let leaf = || Subtree::Leaf;
+    let mut best = f64::INFINITY;
+    for number in 0..343 {
+        let [root, left, right] = [number % 7, number / 7 % 7, number / 49];
+        let child = |at: usize| Subtree::split(rules[at].clone(), leaf(), leaf());
+        let tree = Subtree::split(rules[root].clone(), child(left), child(right));
+        let error = rmse_of(&RankTree::new(&tree), &table);
+        // An empty leaf has no mean.
+        best = if error.is_nan() { best } else { best.min(error) };
+    }
+
+    let points = SplitPoints::new(splits, &table);
+    let run = |threads: usize| {
+        let run = TestContext::new(threads);
+        let settings = (&config(2), MOVES);
+        with_log(|log| split_points::search(&table, &points, settings, run.context(), log)).unwrap()
+    };
+    let found = run(1);
+    assert_eq!((found.measure, &found), ("rmse", &run(3)));
+    assert!((found.fitness - best).abs() < 1e-9, "{} {best}", found.fitness);
+    assert!((rmse_of(&found.tree.rules, &table) - best).abs() < 1e-9);
+    let pool = swarmwood_learn::pool::Pool::new(1).unwrap();
+    let loss = swarmwood_learn::leaf_loss::LeafLoss::Squared;
+    let members = found.tree.to_members(&table, &loss, &pool);
+    assert_eq!(members.len(), 1);
+}

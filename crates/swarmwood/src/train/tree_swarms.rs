@@ -5,7 +5,7 @@ use swarmwood_learn::bins::Rule;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_tree::ClassifierTree;
-use swarmwood_model::Split;
+use swarmwood_model::{Split, TargetKind};
 use swarmwood_papers::class_fitness::FitnessMeasure;
 use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
 use swarmwood_papers::full_tree::{self, FullTreeError, symbols};
@@ -27,7 +27,7 @@ pub(super) fn search_symbols(
 ) -> Result<SingleTreeFit> {
     let config = full_tree_config(problem.job.params);
     let found = symbols::search(problem.table, &config, problem.context, log);
-    full_tree_fit(problem, config.fitness, found)
+    full_tree_fit(problem, found)
 }
 
 /// A particle swarm over the split points of a model.
@@ -36,12 +36,18 @@ pub(super) fn search_split_points(
     log: &mut TaskLog<'_>,
 ) -> Result<SingleTreeFit> {
     let TreeProblem { job, table, context, splits, .. } = problem;
+    let of_numbers = job.rows.schema.target.kind == TargetKind::Number;
+    if of_numbers != (job.params.fitness == FitnessChoice::Rmse) {
+        let name = job.params.fitness.name();
+        let message = format!("is {name}, which is for targets of classes; 'auto' fits every task");
+        return Err(violation("fitness", message.into()));
+    }
     let config = full_tree_config(job.params);
     let points = SplitPoints::new(splits.to_vec(), table);
     let Params { alpha, beta, mutation, adaptive, .. } = *job.params;
     let moves = MoveProbabilities { alpha, beta, mutation, adaptive };
     let found = split_points::search(table, &points, (&config, moves), context, log);
-    full_tree_fit(problem, config.fitness, found)
+    full_tree_fit(problem, found)
 }
 
 fn full_tree_config(params: &Params) -> full_tree::FullTreeConfig {
@@ -57,12 +63,11 @@ fn full_tree_config(params: &Params) -> full_tree::FullTreeConfig {
 /// The tree of a swarm over a full tree, and its report.
 fn full_tree_fit(
     problem: TreeProblem<'_>,
-    fitness: FitnessMeasure,
     found: std::result::Result<full_tree::FullTreeResult, FullTreeError>,
 ) -> Result<SingleTreeFit> {
     let found = found.map_err(|error| refused(&error))?;
     let swarm = TreeSwarmReport {
-        metric: fitness.name(),
+        metric: found.measure,
         best: found.fitness,
         iterations: found.iterations,
         evaluations: found.evaluations,
@@ -135,11 +140,16 @@ pub(super) fn search_grid(
 }
 
 fn report(tree: &ClassifierTree, swarm: TreeSwarmReport, greedy_loss: Option<f64>) -> TreeReport {
+    let (criterion, loss) = match swarm.metric {
+        "rmse" => ("rmse", swarm.best),
+        "accuracy" => ("error", 1.0 - swarm.best),
+        _ => ("1 - recall", 1.0 - swarm.best),
+    };
     TreeReport {
         leaves: tree.rules.leaves(),
         depth: tree.rules.subtree(tree.rules.root()).depth(),
-        criterion: if swarm.metric == "accuracy" { "error" } else { "1 - recall" },
-        loss: 1.0 - swarm.best,
+        criterion,
+        loss,
         greedy_loss,
         descents: 0,
         sweeps: 0,
