@@ -97,7 +97,7 @@ def test_models_without_trees_are_refused(data):
         fit({})
     with pytest.raises(TypeError, match="LogisticRegression has no trees"):
         fit(linear_model.LogisticRegression().fit(X, y))
-    with pytest.raises(ValueError, match="is for methods psgbdt and split-tree"):
+    with pytest.raises(ValueError, match="is for methods psgbdt, policy-gradient, split-tree"):
         SwarmBoostClassifier(method="swarm", pretrained=PRETRAINED["forest"]().fit(X, y)).fit(X, y)
     other = PRETRAINED["xgboost"]().fit(X.rename(columns={"a": "z"})[["z", "b"]], y)
     with pytest.raises(ValueError, match="asks for the feature 'z'"):

@@ -52,6 +52,13 @@ fn a_published_swarm_killed_repeatedly_ends_with_the_same_bytes() {
 }
 
 #[test]
+fn a_policy_killed_repeatedly_ends_with_the_same_bytes() {
+    kill_repeatedly(
+        "train r.csv --target price --method policy-gradient --population 30 --iterations 60 --quiet --seed 3",
+    );
+}
+
+#[test]
 fn a_tree_search_killed_repeatedly_ends_with_the_same_bytes() {
     kill_repeatedly(
         "train r.csv --target price --method swarm-tree --budget 300 --population 2 --quiet --seed 3",

@@ -19,7 +19,7 @@ fn every_method_trains_on_every_task() {
         ("c.csv", "colour", "accuracy"),
     ];
     for (file, target, metric_name) in tasks {
-        for method in ["sgbdt", "sgbdt-bins", "psgbdt"] {
+        for method in ["sgbdt", "sgbdt-bins", "psgbdt", "policy-gradient"] {
             for growth in ["oblivious", "depth"] {
                 let line = format!(
                     "train {file} --target {target} --method {method} --growth {growth} --depth 3 {SMALL} --json --out m.json"
@@ -131,6 +131,8 @@ fn threads_change_no_byte() {
     for (file, target, more) in [
         ("b.csv", "sold", "--method sgbdt --adaptive --mutation 0.05"),
         ("b.csv", "sold", "--method psgbdt --growth depth --depth 3 --fitness loss"),
+        ("b.csv", "sold", "--method policy-gradient --fitness loss --rule-table bins"),
+        ("c.csv", "colour", "--method policy-gradient --growth depth --depth 2 --initial uniform"),
         ("c.csv", "colour", "--method sgbdt-bins --greedy-seed --lambda 1"),
         ("c.csv", "colour", "--method sgbdt-bins --local-search --lambda 1 --fitness loss"),
     ] {
@@ -148,6 +150,64 @@ fn threads_change_no_byte() {
         other.works();
         assert!(one != dir.read("o.json"), "another seed, another model: {more}");
     }
+}
+
+#[test]
+fn a_budget_limits_the_evaluations() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(400, 4));
+    for method in ["psgbdt --mutation 0.2", "policy-gradient", "sgbdt --local-search"] {
+        // Less than an iteration, whole iterations, and a part of one.
+        for budget in [7, 60, 75] {
+            let line = format!(
+                "train b.csv --target sold --method {method} {SMALL} --budget {budget} --json --out m.json"
+            );
+            let report = dir.run(&line).works().json();
+            let used = report["search"]["evaluations"].as_u64();
+            assert_eq!(used, Some(budget), "{line}: {report}");
+            let notes = report["notes"].to_string();
+            assert!(notes.contains(&format!("budget of {budget} evaluations")), "{notes}");
+        }
+    }
+}
+
+#[test]
+fn both_initial_draws_can_be_chosen() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(400, 4));
+    let model = |flags: &str| {
+        let line = format!("train b.csv --target sold --method {flags} {SMALL} --out m.json");
+        dir.run(&line).works();
+        let text = dir.read("m.json");
+        text.lines().filter(|line| !line.contains("\"initial\"")).collect::<String>()
+    };
+    for (method, default) in [("sgbdt", "feature-first"), ("psgbdt", "uniform")] {
+        let [uniform, feature_first] = ["uniform", "feature-first"]
+            .map(|initial| model(&format!("{method} --initial {initial}")));
+        assert!(uniform != feature_first, "{method}");
+        let expected = if default == "uniform" { uniform } else { feature_first };
+        assert!(model(method) == expected, "{method}");
+    }
+}
+
+#[test]
+fn a_policy_takes_its_rules_from_every_table() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(400, 4));
+    dir.run("train b.csv --target sold --method greedy --trees 3 --depth 2 --quiet --out g.json")
+        .works();
+    let line = format!(
+        "train b.csv --target sold --method policy-gradient {SMALL} --trees 1 --json --out m.json"
+    );
+    let rules = |flags: &str| {
+        let report = dir.run(&format!("{line} {flags}")).works().json();
+        report["search"]["space"]["table_rules"].as_u64().unwrap()
+    };
+    let tables = ["--pretrained g.json", "--rule-table bins --max-bin 16", "--rule-table distinct"];
+    let sizes = tables.map(rules);
+    assert!(sizes[0] <= 9 && sizes[0] < sizes[1] && sizes[1] < sizes[2], "{sizes:?}");
+    let parts = ["rule_table: is bins", "pretrained"];
+    dir.fails(&format!("{line} --rule-table bins --pretrained g.json"), 2, &parts);
 }
 
 #[test]
@@ -300,7 +360,11 @@ fn bad_pretrained_models_are_refused_with_a_reason() {
         .works();
     dir.fails(&format!("{line} --pretrained linear.json"), 2, &["linear.json: has no split"]);
     let sgbdt = "train r.csv --target price --method sgbdt --out m.json --pretrained far.json";
-    dir.fails(sgbdt, 2, &["pretrained: is for methods psgbdt and split-tree; the method is sgbdt"]);
+    dir.fails(
+        sgbdt,
+        2,
+        &["pretrained: is for methods psgbdt, policy-gradient, split-tree; the method is sgbdt"],
+    );
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn empty_cells_have_the_nearest_or_a_random_class() {
 fn impossible_requests_are_refused_with_a_remedy() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(300, 2));
-    for (method, _) in METHODS {
+    for method in ["apso-tree", "tso-tree"] {
         let parts = [
             "error: method: is",
             method,
@@ -187,6 +187,8 @@ fn impossible_requests_are_refused_with_a_remedy() {
         ];
         dir.fails(&format!("train r.csv --target price --method {method} --out m.json"), 2, &parts);
     }
+    let line = "train r.csv --target price --method split-tree --fitness accuracy --out m.json";
+    dir.fails(line, 2, &["fitness: is accuracy, which is for targets of classes"]);
     let apso = "train b.csv --target sold --method apso-tree --out m.json";
     let parts = ["column 'town' holds categories", "--ignore 'town'", "--method swarm-tree"];
     dir.fails(apso, 2, &parts);
@@ -207,7 +209,34 @@ fn impossible_requests_are_refused_with_a_remedy() {
     let parts = ["depth: is 9, must be from 1 to 8 with method tso-tree"];
     dir.fails("train b.csv --target sold --method tso-tree --depth 9 --out m.json", 2, &parts);
     let output = dir.run("train b.csv --target sold --method cart --pretrained b.csv --out m.json");
-    output.ends(2, &["pretrained: is for methods psgbdt and split-tree"]);
+    output.ends(2, &["pretrained: is for methods psgbdt, policy-gradient, split-tree"]);
+}
+
+#[test]
+fn a_tree_of_split_points_predicts_numbers() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(400, 8));
+    let train = |flags: &str| {
+        let line = format!(
+            "train r.csv --target price --method split-tree {flags} {SMALL} --json --out m.json"
+        );
+        dir.run(&line).works().json()
+    };
+    let report = train("--threads 1");
+    let search = &report["search"];
+    assert_eq!(
+        (&search["swarm"]["metric"], &search["criterion"]),
+        (&"rmse".into(), &"rmse".into())
+    );
+    let best = search["swarm"]["best"].as_f64().unwrap();
+    let stored = dir.run("evaluate m.json r.csv --json").works().json();
+    for rmse in [&report["metrics"]["train"]["rmse"], &stored["rmse"], &search["loss"]] {
+        assert!((rmse.as_f64().unwrap() - best).abs() < 1e-6 * best, "{best} {rmse}");
+    }
+    assert!(stored["r2"].as_f64().unwrap() > 0.3, "{stored}");
+    let model = dir.read("m.json");
+    train("--threads 3");
+    assert!(model == dir.read("m.json"));
 }
 
 #[test]

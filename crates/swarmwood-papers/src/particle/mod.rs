@@ -196,9 +196,14 @@ impl<'a> Evaluator<'a> {
         Ok(Evaluator { backend, objective, table, layout, config, data, budget })
     }
 
-    /// Whether the run was cancelled or its deadline has passed.
+    /// Whether the run was cancelled, its deadline has passed, or no evaluation is left.
     pub fn is_interrupted(&self) -> bool {
-        self.budget.is_interrupted()
+        self.budget.is_exhausted()
+    }
+
+    /// Counts evaluations of an earlier part of the run.
+    pub fn spend(&self, evaluations: u64) {
+        self.budget.spend(evaluations);
     }
 
     /// The start value of each raw output.
@@ -288,14 +293,19 @@ impl<'a> Evaluator<'a> {
         with_leaves: bool,
     ) -> Result<Evaluations, ParticleError> {
         sequences.iter().try_for_each(|sequence| self.check_sequence(sequence.as_ref()))?;
-        let sequences = sequences.iter().map(|sequence| sequence.as_ref().to_vec()).collect();
-        match self.ask(Work::EvaluateParticles { sequences, with_leaves })? {
+        // A work limit is never exceeded: what is beyond it is not evaluated.
+        let left = self.budget.remaining().map_or(usize::MAX, |left| left as usize);
+        let affordable = &sequences[..sequences.len().min(left)];
+        let work = affordable.iter().map(|sequence| sequence.as_ref().to_vec()).collect();
+        match self.ask(Work::EvaluateParticles { sequences: work, with_leaves })? {
             Reply::Particles { particles } => {
                 self.budget.spend(particles.iter().flatten().count() as u64);
                 let evaluation = |particle: Option<ParticleFitness>| {
                     particle.map(|found| self.evaluation(found))
                 };
-                Ok(particles.into_iter().map(evaluation).collect())
+                let mut found: Evaluations = particles.into_iter().map(evaluation).collect();
+                found.resize(sequences.len(), None);
+                Ok(found)
             }
             _ => Err(BackendError::Reply { work: "EvaluateParticles" }.into()),
         }

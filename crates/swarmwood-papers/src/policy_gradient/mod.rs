@@ -23,8 +23,9 @@ use swarmwood_search::generational::{
     GenerationalEngine, GenerationalMethod, RoundLosses, RoundSeed,
 };
 use swarmwood_search::position_matrix::PositionMatrix;
-use swarmwood_search::{Datum, Error, Point, Space};
+use swarmwood_search::{Datum, Engine, Error, Point, Snapshot, Space};
 
+use crate::engine_loop::{IterationStats, IterativeEngine};
 use adam::Adam;
 use policy::RulePolicy;
 pub use policy::SequenceShape;
@@ -125,6 +126,8 @@ pub struct PolicyMethod {
     optimiser: Adam,
     /// Moving averages of the mean and of the standard deviation of a round's costs.
     baseline: Option<[f64; 2]>,
+    /// The mean cost of the last round.
+    mean: Option<f64>,
     /// The episodes of this round.
     sequences: Vec<Vec<u32>>,
     positions: PositionMatrix,
@@ -140,6 +143,7 @@ impl PolicyMethod {
             policy,
             optimiser,
             baseline: None,
+            mean: None,
             sequences: Vec::new(),
             positions: PositionMatrix::default(),
             round: 0,
@@ -173,6 +177,7 @@ impl PolicyMethod {
         let mean = known.iter().map(|(_, loss)| loss).sum::<f64>() / count;
         let squares = known.iter().map(|(_, loss)| (loss - mean).powi(2)).sum::<f64>();
         let deviation = (squares / count).sqrt();
+        self.mean = Some(mean);
         let [baseline, scale] = self.baseline.unwrap_or([mean, deviation]);
 
         let mut gradient = vec![0.0; self.policy.network.weights.len()];
@@ -185,6 +190,26 @@ impl PolicyMethod {
 
         let blend = |old: f64, new: f64| (1.0 - NEWEST) * old + NEWEST * new;
         self.baseline = Some([blend(baseline, mean), blend(scale, deviation)]);
+    }
+}
+
+impl IterativeEngine for PolicyGradient {
+    fn completed(&mut self, done: usize) -> Vec<IterationStats> {
+        let iteration = self.rounds() as usize;
+        if iteration <= done {
+            return Vec::new();
+        }
+        vec![IterationStats {
+            iteration,
+            best: self.best().map(|best| best.loss),
+            mean: self.method().mean,
+            evaluations: self.rounds() * self.method().config.population as u64,
+            ..IterationStats::default()
+        }]
+    }
+
+    fn restore(space: &Space, snapshot: &Snapshot) -> Result<Self, Error> {
+        PolicyGradient::resume(space, snapshot)
     }
 }
 
@@ -241,6 +266,7 @@ impl GenerationalMethod for PolicyMethod {
             ("weights", Datum::reals(&self.policy.network.weights)),
             ("optimiser", self.optimiser.save()),
             ("baseline", Datum::reals(self.baseline.as_ref().map_or(&[], |pair| pair))),
+            ("mean", Datum::optional(self.mean)),
             ("sequences", Datum::List(self.sequences.iter().map(sequence).collect())),
             ("round", Datum::Natural(self.round)),
         ])
@@ -259,6 +285,7 @@ impl GenerationalMethod for PolicyMethod {
             [] => None,
             _ => data.field("baseline")?.to_reals(2)?.try_into().ok(),
         };
+        method.mean = data.field("mean")?.to_optional()?;
         method.round = data.field("round")?.natural()?;
         method.take_sequences(load_sequences(data.field("sequences")?, &method.config)?);
         Ok(method)

@@ -52,10 +52,10 @@ impl LocalSearch {
             sequence
         };
         let mut sequences: Vec<Vec<u32>> = replacements.iter().map(replaced).collect();
-        let found = evaluator.fitness_of_all(&sequences)?.into_iter();
-        let costs = found.map(|found| found.map_or(f64::INFINITY, |found| found.cost));
+        let found = evaluator.fitness_of_all(&sequences)?;
         self.visits += 1;
-        self.evaluations += sequences.len() as u64;
+        self.evaluations += found.iter().flatten().count() as u64;
+        let costs = found.into_iter().map(|found| found.map_or(f64::INFINITY, |found| found.cost));
         // Of equal ones the first, which promised most.
         let better = costs.enumerate().filter(|(_, cost)| *cost < self.cost);
         match better.min_by(|a, b| a.1.total_cmp(&b.1)) {

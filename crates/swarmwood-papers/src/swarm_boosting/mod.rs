@@ -3,7 +3,13 @@
 //! The three differ in their table of rules alone ([`RuleTable`]). A particle is a sequence of rule
 //! numbers, decoded and measured by [`Evaluator`]; the discrete swarm of
 //! [`swarmwood_search::discrete_pso`] moves it. This module lets the two work together, one
-//! iteration at a time, so that whoever runs it can tell, stop and store between iterations.
+//! iteration at a time, so that whoever runs it can tell, stop and store between iterations. Other
+//! engines over sequences ([`crate::policy_gradient`]) are run in the same way.
+//!
+//! All particles of an iteration are evaluated before the bests are updated (synchronous bests).
+//! Algorithm 2 of the paper updates them while it walks through the particles, so that a particle
+//! may follow a best of its own iteration; results would then depend on the order of evaluation,
+//! and particles could not be evaluated in parallel.
 //!
 //! Where this differs from the paper: a position that was evaluated before is not evaluated again,
 //! which changes no step of the swarm, and the search ends before its last iteration once no
@@ -20,10 +26,12 @@ use std::collections::VecDeque;
 use swarmwood_learn::ensemble_fit::EnsembleFit;
 use swarmwood_learn::event::SearchStatus;
 use swarmwood_search::discrete_pso::{
-    self, DiscretePso, GenerationStats, TableGroups, point_of, sequence, sequence_space,
+    self, DiscretePso, TableGroups, point_of, sequence, sequence_space,
 };
-use swarmwood_search::{Engine, Snapshot, Trial, TrialResult};
+use swarmwood_search::{Snapshot, Space, Trial, TrialResult};
 
+use crate::engine_loop::IterationStats;
+pub use crate::engine_loop::IterativeEngine;
 use crate::particle::{Evaluation, Evaluator, ParticleError};
 use crate::rule_table::RuleTable;
 use descent::LocalSearch;
@@ -122,21 +130,25 @@ pub enum SwarmError {
 /// assert!(run.finish().map_err(|e| e.to_string())?.fitness < 1e-6);
 /// # Ok::<(), String>(())
 /// ```
-pub struct SwarmRun<'a> {
+pub struct SwarmRun<'a, E = DiscretePso> {
     evaluator: Evaluator<'a>,
-    swarm: DiscretePso,
+    engine: E,
     /// Positions that the swarm asked for and that were not evaluated yet.
     open: Vec<Trial>,
     /// Iterations that are done and were not told yet.
-    done: VecDeque<GenerationStats>,
+    done: VecDeque<IterationStats>,
+    /// The last iteration that the engine completed.
+    iteration: usize,
     over: bool,
     /// Whether an interruption ended it.
     interrupted: bool,
     /// The swarm between the answers of an iteration and the questions of the next: the state that
     /// can be resumed.
-    settled: Option<DiscretePso>,
+    settled: Option<E>,
     /// How the search stood when it was told last.
     told: Option<SearchStatus>,
+    /// Particles evaluated so far, those of earlier parts of a resumed run included.
+    evaluations: u64,
     /// The local search after the swarm, if it was asked for.
     descent: Option<LocalSearch>,
 }
@@ -150,6 +162,8 @@ pub struct SwarmFit {
     pub fitness: f64,
     /// Its trees, and the scores of the training rows.
     pub ensemble: EnsembleFit,
+    /// Particles evaluated, those of the local search not counted.
+    pub evaluations: u64,
     /// What the local search did, if there was one.
     pub local_search: Option<LocalSearchStats>,
 }
@@ -173,10 +187,6 @@ impl<'a> SwarmRun<'a> {
         settings: &SwarmConfig,
         given: &[Vec<u32>],
     ) -> Result<Self, SwarmError> {
-        if table.is_empty() {
-            return Err(SwarmError::NoRules);
-        }
-        let space = sequence_space(evaluator.length(), table.len() as u32)?;
         let sizes: Vec<usize> = table.groups().iter().map(|group| group.rules.len()).collect();
         let swarm = discrete_pso::DiscretePsoConfig {
             population: settings.population,
@@ -193,32 +203,50 @@ impl<'a> SwarmRun<'a> {
             adaptive: settings.adaptive,
             memo: true,
         };
-        Ok(SwarmRun::of(evaluator, DiscretePso::new(&space, swarm, settings.seed)?))
+        let seed = settings.seed;
+        SwarmRun::start(evaluator, table, |space| DiscretePso::new(space, swarm, seed))
     }
+}
 
-    /// The run whose [`SwarmRun::snapshot`] this is. Table and evaluator must be the ones it had.
-    pub fn resume(
+impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
+    /// A new run of an engine over the sequences of a table.
+    pub fn start(
         evaluator: Evaluator<'a>,
         table: &RuleTable,
-        snapshot: &Snapshot,
+        engine: impl FnOnce(&Space) -> Result<E, swarmwood_search::Error>,
     ) -> Result<Self, SwarmError> {
         if table.is_empty() {
             return Err(SwarmError::NoRules);
         }
         let space = sequence_space(evaluator.length(), table.len() as u32)?;
-        Ok(SwarmRun::of(evaluator, DiscretePso::resume(&space, snapshot)?))
+        Ok(SwarmRun::of(evaluator, engine(&space)?))
     }
 
-    fn of(evaluator: Evaluator<'a>, swarm: DiscretePso) -> Self {
+    /// The run whose [`SwarmRun::snapshot`] this is, with the number of particles that it had
+    /// evaluated. Table and evaluator must be the ones it had.
+    pub fn resume(
+        evaluator: Evaluator<'a>,
+        table: &RuleTable,
+        snapshot: &Snapshot,
+        evaluations: u64,
+    ) -> Result<Self, SwarmError> {
+        evaluator.spend(evaluations);
+        let run = SwarmRun::start(evaluator, table, |space| E::restore(space, snapshot))?;
+        Ok(SwarmRun { evaluations, ..run })
+    }
+
+    fn of(evaluator: Evaluator<'a>, engine: E) -> Self {
         SwarmRun {
             evaluator,
-            swarm,
+            engine,
             open: Vec::new(),
             done: VecDeque::new(),
+            iteration: 0,
             over: false,
             interrupted: false,
             settled: None,
             told: None,
+            evaluations: 0,
             descent: None,
         }
     }
@@ -231,7 +259,7 @@ impl<'a> SwarmRun<'a> {
             if let Some(done) = self.done.pop_front() {
                 let search = self.search(&done);
                 self.told = Some(search);
-                return Ok(Some((done.generation as usize + 1, search)));
+                return Ok(Some((done.iteration, search)));
             }
             // The first iteration is begun even in an interrupted run, so that there is a best.
             if self.told.is_some() && self.evaluator.is_interrupted() {
@@ -248,13 +276,14 @@ impl<'a> SwarmRun<'a> {
                     self.over = true;
                     return Ok(None);
                 }
-                self.settled = keep.then(|| self.swarm.clone());
+                self.settled = keep.then(|| self.engine.clone());
             }
             // The question completes the iteration before it, and others after that whose positions
             // are all known.
-            self.open = self.swarm.ask(usize::MAX);
+            self.open = self.engine.ask(usize::MAX);
             self.over = self.open.is_empty();
-            self.done.extend(self.swarm.take_statistics());
+            self.done.extend(self.engine.completed(self.iteration));
+            self.iteration = self.done.back().map_or(self.iteration, |stats| stats.iteration);
         }
     }
 
@@ -271,16 +300,17 @@ impl<'a> SwarmRun<'a> {
         let (sequences, ids): (Vec<Vec<u32>>, Vec<u64>) = trials.into_iter().unzip();
         let found = self.evaluator.fitness_of_all(&sequences)?;
         self.interrupted = found.iter().any(Option::is_none);
+        self.evaluations += found.iter().flatten().count() as u64;
         let outcome = |(&id, found): (&u64, Option<Evaluation>)| match found {
             Some(found) => TrialResult::Complete { id, loss: found.cost },
             None => TrialResult::Failed { id },
         };
         let outcomes: Vec<TrialResult> = ids.iter().zip(found).map(outcome).collect();
-        self.swarm.tell(&outcomes);
+        self.engine.tell(&outcomes);
         Ok(())
     }
 
-    fn search(&self, done: &GenerationStats) -> SearchStatus {
+    fn search(&self, done: &IterationStats) -> SearchStatus {
         let fitness = self.evaluator.fitness();
         // The cost is its own inverse: a share of wrong rows, or the value itself.
         let said = |cost: Option<f64>| cost.map(|cost| fitness.cost(cost));
@@ -289,10 +319,10 @@ impl<'a> SwarmRun<'a> {
             best: said(done.best),
             gain: None,
             mean: said(done.mean),
-            diversity: Some(done.diversity),
+            diversity: done.diversity,
             factor: done.factor,
-            alpha: Some(done.alpha),
-            beta: Some(done.beta),
+            alpha: done.pulls.map(|pulls| pulls[0]),
+            beta: done.pulls.map(|pulls| pulls[1]),
             evaluations: done.evaluations,
             repeats: done.repeats,
         }
@@ -306,7 +336,7 @@ impl<'a> SwarmRun<'a> {
             Some(descent) => descent,
             None => {
                 let best =
-                    self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
+                    self.engine.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
                 let (best, cost) = best.ok_or(SwarmError::NoBest)?;
                 LocalSearch::from(best, cost)
             }
@@ -329,7 +359,7 @@ impl<'a> SwarmRun<'a> {
     /// Everything that [`SwarmRun::resume`] needs to go on from the last iteration that was evaluated,
     /// if it was kept. A resumed run tells that iteration, and those completed with it, again.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        self.settled.as_ref().map(Engine::snapshot)
+        self.settled.as_ref().map(|engine| engine.snapshot())
     }
 
     /// Whether an interruption ended the run, perhaps amid an iteration: its best counts, but it is
@@ -340,8 +370,8 @@ impl<'a> SwarmRun<'a> {
 
     /// The best particle as a model.
     pub fn finish(mut self) -> Result<SwarmFit, SwarmError> {
-        let swarm = self.swarm.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
-        let (mut best, cost) = swarm.ok_or(SwarmError::NoBest)?;
+        let found = self.engine.best().and_then(|best| Some((sequence(best.point)?, best.loss)));
+        let (mut best, cost) = found.ok_or(SwarmError::NoBest)?;
         let before = self.evaluator.fitness().cost(cost);
         let local_search = self.descent.map(|descent| {
             best = descent.sequence;
@@ -353,6 +383,7 @@ impl<'a> SwarmRun<'a> {
         });
         Ok(SwarmFit {
             local_search,
+            evaluations: self.evaluations,
             fitness: self.evaluator.evaluate(&best)?.fitness,
             ensemble: EnsembleFit {
                 base: self.evaluator.base().to_vec(),

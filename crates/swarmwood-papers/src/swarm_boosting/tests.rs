@@ -117,7 +117,7 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
         let mut first = SwarmRun::new(evaluator(), &table, &swarm, &[]).unwrap();
         (0..stop).for_each(|_| _ = first.step(true).unwrap());
         let snapshot = first.snapshot().expect("a step was kept");
-        let (found, rest) = run(SwarmRun::resume(evaluator(), &table, &snapshot).unwrap());
+        let (found, rest) = run(SwarmRun::resume(evaluator(), &table, &snapshot, 0).unwrap());
         assert_eq!(found.sequence, whole.sequence);
         assert_eq!(rest, steps[steps.len() - rest.len()..], "stopped after {stop}");
         assert!(rest[0].0 <= stop + 1 && rest.len() >= steps.len() - stop);
@@ -329,7 +329,7 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
         // nothing had happened.
         assert_eq!(snapshot.is_some(), questions >= 8, "{questions}");
         if let Some(snapshot) = snapshot {
-            let (resumed, _) = run(SwarmRun::resume(again, &table, &snapshot).unwrap());
+            let (resumed, _) = run(SwarmRun::resume(again, &table, &snapshot, 0).unwrap());
             assert_eq!(resumed.sequence, whole.sequence);
         }
     }

@@ -10,16 +10,17 @@ use super::method_checks::{
     check_bins, check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
     check_tree_swarm,
 };
-use super::table::{Criterion, FitnessChoice, Growth, Params};
+use super::table::{Criterion, FitnessChoice, Growth, InitialDraw, Params};
 use super::value::Auto;
 
 /// Every learner, in the order of the help; the first is the default.
-pub(super) const SPECS: [&LearnerSpec; 10] = [
+pub(super) const SPECS: [&LearnerSpec; 11] = [
     &SWARM,
     &GREEDY,
     &SGBDT,
     &SGBDT_BINS,
     &PSGBDT,
+    &POLICY_GRADIENT,
     &SWARM_TREE,
     &CART,
     &APSO_TREE,
@@ -39,6 +40,8 @@ impl Method {
     pub const SGBDT_BINS: Method = Method::of(&SGBDT_BINS);
     /// The published swarm over the splits of a model.
     pub const PSGBDT: Method = Method::of(&PSGBDT);
+    /// A policy over sequences of rules.
+    pub const POLICY_GRADIENT: Method = Method::of(&POLICY_GRADIENT);
     /// The search over one tree.
     pub const SWARM_TREE: Method = Method::of(&SWARM_TREE);
     /// CART.
@@ -139,8 +142,10 @@ const SGBDT: LearnerSpec = LearnerSpec {
         "fitness",
         "adaptive",
         "mutation",
+        "initial",
         "greedy_seed",
         "local_search",
+        "budget",
     ],
     checkpoints: true,
     tuned_sizes: &[("trees", 2, 32), ("depth", 2, 6)],
@@ -167,6 +172,34 @@ const SGBDT_BINS: LearnerSpec = LearnerSpec {
 const PSGBDT: LearnerSpec = LearnerSpec {
     name: "psgbdt",
     help: "the same swarm over the splits of a pretrained model (PSGBDT)",
+    takes_pretrained: true,
+    defaults: |base| Params { initial: InitialDraw::Uniform, ..(SGBDT.defaults)(base) },
+    ..SGBDT
+};
+
+/// Rao 2022, section 8.2, names deep reinforcement learning as future work.
+const POLICY_GRADIENT: LearnerSpec = LearnerSpec {
+    name: "policy-gradient",
+    help: "sequences of rules drawn by a policy network that is trained by REINFORCE, at the \
+           fitness of the swarms",
+    parameters: &[
+        "growth",
+        "trees",
+        "depth",
+        "learning_rate",
+        "lambda",
+        "max_bin",
+        "objective",
+        "population",
+        "iterations",
+        "fitness",
+        "initial",
+        "budget",
+        "rule_table",
+        "hidden_units",
+        "policy_rate",
+        "entropy_weight",
+    ],
     takes_pretrained: true,
     ..SGBDT
 };
@@ -305,8 +338,17 @@ const SPLIT_TREE: LearnerSpec = LearnerSpec {
         "adaptive",
         "mutation",
     ],
+    targets: TargetSupport::Any,
     takes_pretrained: true,
     defaults: |base| Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
+    resolve: |params, target| {
+        let fitness = match target {
+            TargetKind::Number => FitnessChoice::Rmse,
+            TargetKind::Classes(_) => FitnessChoice::Accuracy,
+        };
+        let fitness = params.fitness.or(fitness);
+        Params { fitness, ..resolve_tree_swarm(params, target, 50) }
+    },
     check: |params, violations| {
         check_bins(params, violations);
         check_tree_swarm(params, true, violations);
@@ -359,7 +401,7 @@ fn resolve_tree_search(params: Params, target: &TargetKind) -> Params {
     }
 }
 
-/// Particle swarms over one tree, which decide between classes.
+/// Particle swarms over one tree.
 fn resolve_tree_swarm(params: Params, target: &TargetKind, population: usize) -> Params {
     let params = resolve_criterion(params, target);
 

@@ -27,7 +27,8 @@ pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
 pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, MetricChoice, Params, Prune, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, MetricChoice, Params,
+    Prune, RuleTableChoice, TABLE,
 };
 pub use value::{Auto, Matrix, ParamChoice};
 

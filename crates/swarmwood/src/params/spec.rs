@@ -125,6 +125,8 @@ pub enum ParamGroup {
     Validation,
     /// The particle swarm.
     Swarm,
+    /// The policy of reinforcement learning.
+    Policy,
     /// The booster `dart`.
     Dart,
     /// The machine the run is on; not part of a model's record.
@@ -142,6 +144,7 @@ impl ParamGroup {
         ParamGroup::Objective,
         ParamGroup::Validation,
         ParamGroup::Swarm,
+        ParamGroup::Policy,
         ParamGroup::Dart,
         ParamGroup::Machine,
     ];
@@ -157,6 +160,7 @@ impl ParamGroup {
             ParamGroup::Objective => "Objective",
             ParamGroup::Validation => "Validation and stopping",
             ParamGroup::Swarm => "Particle swarm",
+            ParamGroup::Policy => "Policy gradient",
             ParamGroup::Dart => "Booster dart",
             ParamGroup::Machine => "Machine",
         }

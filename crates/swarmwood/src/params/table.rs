@@ -106,6 +106,28 @@ choices! {
 }
 
 choices! {
+    /// Where the rules of a rule table come from.
+    RuleTableChoice {
+        /// every distinct value, as for sgbdt
+        Distinct = "distinct",
+        /// the boundaries of bins, as for sgbdt-bins
+        Bins = "bins",
+        /// the splits of a pretrained model, as for psgbdt
+        Pretrained = "pretrained",
+    }
+}
+
+choices! {
+    /// How the rules of the first particles are drawn.
+    InitialDraw {
+        /// all rules of the table alike
+        Uniform = "uniform",
+        /// a feature first and then one of its rules (the paper's algorithm 4)
+        FeatureFirst = "feature-first",
+    }
+}
+
+choices! {
     /// What cells of a grid without training rows predict.
     EmptyCells {
         /// the class of the nearest cell with rows, counted in thresholds
@@ -211,7 +233,8 @@ table! {
     /// uses trees and max_leaves
     total_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases [], only [];
-    /// maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit
+    /// maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates evaluated
+    /// (searches over rule sequences); 0 is no limit
     budget: usize = 0,
         Size, AllowedValues::whole(0, 1_000_000_000), aliases [], only [];
     /// split criterion of a single tree
@@ -299,11 +322,11 @@ table! {
     /// validation metric of early stopping
     metric: MetricChoice = MetricChoice::Auto,
         Validation, AllowedValues::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
-    /// number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
+    /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,
         Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
-    /// iterations of the swarm, including the initial one; the paper of sgbdt does not state its
+    /// iterations of the swarm or of the policy, including the initial one; the paper of sgbdt does not state its
     /// number
     iterations: usize = 100,
         Swarm, AllowedValues::whole(1, 1_000_000), aliases [], only [];
@@ -325,6 +348,9 @@ table! {
     /// probability that a dimension is redrawn after a move; not in the paper
     mutation: f64 = 0.0,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
+    /// how the rules of the first particles, or of the first policy, are drawn
+    initial: InitialDraw = InitialDraw::FeatureFirst,
+        Swarm, AllowedValues::Choices(InitialDraw::CHOICES), aliases [], only [];
     /// whether one particle starts at greedily grown trees; not in the paper
     greedy_seed: bool = false,
         Swarm, AllowedValues::Switch, aliases [], only [];
@@ -332,6 +358,18 @@ table! {
     /// paper
     local_search: bool = false,
         Swarm, AllowedValues::Switch, aliases [], only [OBLIVIOUS];
+    /// where the rules of the sequences come from
+    rule_table: RuleTableChoice = RuleTableChoice::Pretrained,
+        Policy, AllowedValues::Choices(RuleTableChoice::CHOICES), aliases [], only [];
+    /// number of hidden units of the policy's network
+    hidden_units: usize = 32,
+        Policy, AllowedValues::whole(1, 256), aliases [], only [];
+    /// learning rate of the policy (Adam)
+    policy_rate: f64 = 0.05,
+        Policy, AllowedValues::above(0.0, 1.0), aliases [], only [];
+    /// weight of the policy's entropy, which keeps it from converging early
+    entropy_weight: f64 = 0.01,
+        Policy, AllowedValues::from(0.0), aliases [], only [];
     /// probability that an earlier round is dropped
     rate_drop: f64 = 0.1,
         Dart, AllowedValues::within(0.0, 1.0), aliases ["drop_rate"], only [DART];

@@ -38,7 +38,7 @@ pub use job::Job;
 use job::{add_rows, gather, measure, objective_and_metric};
 pub use learner::Learner;
 pub use options::TrainOptions;
-use published::{RuleSequenceSwarm, RuleSource};
+use published::{RuleSequencePolicy, RuleSequenceSwarm, RuleSource};
 pub use report::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 pub use search_space::SearchSpace;
 use single::{SingleTreeLearner, TreeFinder};
@@ -50,6 +50,7 @@ pub const LEARNERS: &[&dyn Learner] = &[
     &RuleSequenceSwarm { method: Method::SGBDT, rules: RuleSource::DistinctValues },
     &RuleSequenceSwarm { method: Method::SGBDT_BINS, rules: RuleSource::BinBoundaries },
     &RuleSequenceSwarm { method: Method::PSGBDT, rules: RuleSource::Pretrained },
+    &RuleSequencePolicy,
     &SingleTreeLearner { method: Method::SWARM_TREE, finder: TreeFinder::Search },
     &SingleTreeLearner { method: Method::CART, finder: TreeFinder::Cart },
     &SingleTreeLearner { method: Method::APSO_TREE, finder: TreeFinder::Grid },

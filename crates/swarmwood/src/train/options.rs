@@ -34,7 +34,7 @@ impl TrainOptions {
             violations.push(Violation::new(name, message));
         };
         if self.pretrained.is_some() && !method.spec().takes_pretrained {
-            refuse("pretrained", methods_that(|spec| spec.takes_pretrained).join(" and "));
+            refuse("pretrained", methods_that(|spec| spec.takes_pretrained).join(", "));
         }
         if self.keep.is_some() && !method.spec().checkpoints {
             let able = methods_that(|spec| spec.checkpoints).join(", ");

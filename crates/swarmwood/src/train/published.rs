@@ -1,5 +1,5 @@
-//! The published swarm methods: a table of rules, a swarm over it, and what is kept between
-//! iterations.
+//! Searches over sequences of rules: the published swarms and a policy that reinforcement learning
+//! trains. A table of rules, a search over it, and what is kept between iterations.
 //!
 //! SGBDT takes its table from every distinct value, SGBDT-bins from the boundaries of bins, and
 //! PSGBDT from the splits of a model: one from a file, or a greedy run of our own with as many
@@ -9,6 +9,7 @@
 use std::time::Instant;
 
 use swarmwood_learn::binned_tree::BinnedTree;
+use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Stage};
@@ -18,18 +19,19 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 use swarmwood_papers::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
+use swarmwood_papers::policy_gradient::{PolicyConfig, PolicyGradient, SequenceShape};
 use swarmwood_papers::rule_table::RuleTable;
-use swarmwood_papers::swarm_boosting::{LocalSearchStats, SwarmConfig, SwarmFit, seeds};
+use swarmwood_papers::swarm_boosting::{LocalSearchStats, SwarmConfig, SwarmFit, SwarmRun, seeds};
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
 use super::pretrained::PretrainedSplits;
 use super::search_space::distinct_values;
-use super::swarm_run::{SwarmStart, run_swarm};
+use super::swarm_run::{SequenceSearch, run_search};
 use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
 use crate::error::Violation;
 use crate::message::Message;
-use crate::params::{FitnessChoice, Growth, Method, Params};
+use crate::params::{FitnessChoice, Growth, InitialDraw, Method, Params, RuleTableChoice};
 use crate::{Error, Result};
 
 /// Scores kept for particles that begin alike may take this much memory.
@@ -63,14 +65,47 @@ impl Learner for RuleSequenceSwarm {
     }
 
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
-        train(job, self.rules, observer)
+        train(job, self.rules, SequenceEngine::Swarm, observer)
     }
 }
 
-/// Bins the rows, makes the table of rules, and runs the swarm.
+/// The learner `policy-gradient`.
+pub(super) struct RuleSequencePolicy;
+
+impl Learner for RuleSequencePolicy {
+    fn method(&self) -> Method {
+        Method::POLICY_GRADIENT
+    }
+
+    fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
+        let rules = match job.params.rule_table {
+            RuleTableChoice::Distinct => RuleSource::DistinctValues,
+            RuleTableChoice::Bins => RuleSource::BinBoundaries,
+            RuleTableChoice::Pretrained => RuleSource::Pretrained,
+        };
+        if rules != RuleSource::Pretrained && job.options.pretrained.is_some() {
+            let name = job.params.rule_table.name();
+            let message = format!("is {name}, but the rules of a pretrained model are given");
+            return Err(Error::Parameters(vec![Violation::new("rule_table", message)]));
+        }
+        train(job, rules, SequenceEngine::Policy, observer)
+    }
+}
+
+/// What proposes sequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SequenceEngine {
+    /// The discrete particle swarm.
+    Swarm,
+    /// The policy.
+    Policy,
+}
+
+/// Bins the rows, makes the table of rules, and runs the search.
 fn train(
     job: &Job<'_>,
     rules: RuleSource,
+    engine: SequenceEngine,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let started = Instant::now();
@@ -97,15 +132,9 @@ fn train(
         .as_ref()
         .map(|keep| CheckpointWriter::new(keep, job, pretrained_print))
         .transpose()?;
-    let context = job.context();
-    let start = SwarmStart {
-        evaluator: evaluator(job, &data, &table, context)?,
-        table: &table,
-        seeds: &seeds,
-        settings: swarm_config(job.params, rules),
-    };
+    let prepared = PreparedSearch { data: &data, table: &table, seeds: &seeds };
     let (found, events) =
-        run_swarm(job.params, start, checkpoints.as_ref(), observer, &mut warnings)?;
+        search(job, prepared, engine, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let (swarm, notes) = report(job, space, &found, &events);
 
@@ -139,6 +168,45 @@ fn train(
     })
 }
 
+/// What a search works with.
+#[derive(Clone, Copy)]
+struct PreparedSearch<'a> {
+    data: &'a Dataset,
+    table: &'a RuleTable,
+    /// Positions that particles start at.
+    seeds: &'a [Vec<u32>],
+}
+
+/// Runs the engine.
+fn search(
+    job: &Job<'_>,
+    PreparedSearch { data, table, seeds }: PreparedSearch<'_>,
+    engine: SequenceEngine,
+    checkpoints: Option<&CheckpointWriter<'_>>,
+    observer: &mut dyn FnMut(&Event),
+    warnings: &mut Vec<Message>,
+) -> Result<(SwarmFit, EventLog)> {
+    let evaluator = evaluator(job, data, table, job.context())?;
+    match engine {
+        SequenceEngine::Swarm => {
+            let config = swarm_config(job.params);
+            let begin =
+                |evaluator, table: &RuleTable| SwarmRun::new(evaluator, table, &config, seeds);
+            let search = SequenceSearch { evaluator, table, begin };
+            run_search(job.params, search, checkpoints, observer, warnings)
+        }
+        SequenceEngine::Policy => {
+            let config = policy_config(job, &evaluator, table);
+            let begin = |evaluator, table: &RuleTable| {
+                let engine = |space: &_| PolicyGradient::new(space, config, job.params.seed);
+                SwarmRun::start(evaluator, table, engine)
+            };
+            let search = SequenceSearch { evaluator, table, begin };
+            run_search(job.params, search, checkpoints, observer, warnings)
+        }
+    }
+}
+
 /// What the swarm did, and a note on its local search.
 fn report(
     job: &Job<'_>,
@@ -147,8 +215,15 @@ fn report(
     events: &EventLog,
 ) -> (SwarmReport, Vec<String>) {
     let metric = fitness(job).name();
-    let (mut evaluations, cache_hits) = events.costs();
+    // An iteration that the budget cut short has evaluations, but no event.
+    let (mut evaluations, cache_hits) = (found.evaluations, events.costs().1);
     let mut notes = Vec::new();
+    if job.budget.remaining() == Some(0) {
+        let (limit, done) = (job.params.budget, events.steps());
+        notes.push(format!(
+            "the budget of {limit} evaluations ended the search after {done} iterations"
+        ));
+    }
     if let Some(LocalSearchStats { replaced, evaluations: more, before }) = found.local_search {
         evaluations += more;
         let after = found.fitness;
@@ -245,8 +320,12 @@ pub(super) fn grow(
     let mut pretraining = |event: &Event| {
         observer(&Event { stage: Stage::PRETRAINING, ..event.clone() });
     };
+    // The work limit counts evaluations of sequences, not these trees.
+    let run = job.budget.clone();
+    let budget = Budget::unlimited().with_interrupt(move || run.is_interrupted());
+    let context = Context { pool: job.pool, budget: &budget };
     let set = TrainingSet::new(data, None, job.objective);
-    Ok(greedy::train(set, &settings, job.context(), &mut pretraining)?.trees)
+    Ok(greedy::train(set, &settings, context, &mut pretraining)?.trees)
 }
 
 /// What makes one particle better than another.
@@ -282,7 +361,7 @@ fn evaluator<'a>(
     })
 }
 
-fn swarm_config(params: &Params, rules: RuleSource) -> SwarmConfig {
+fn swarm_config(params: &Params) -> SwarmConfig {
     SwarmConfig {
         population: params.population.unwrap_or(50),
         iterations: params.iterations,
@@ -290,8 +369,27 @@ fn swarm_config(params: &Params, rules: RuleSource) -> SwarmConfig {
         beta: params.beta,
         adaptive: params.adaptive,
         mutation: params.mutation,
-        by_feature: rules != RuleSource::Pretrained,
+        by_feature: params.initial == InitialDraw::FeatureFirst,
         seed: params.seed,
+    }
+}
+
+fn policy_config(job: &Job<'_>, evaluator: &Evaluator<'_>, table: &RuleTable) -> PolicyConfig {
+    let params = job.params;
+    let form = form(job);
+    PolicyConfig {
+        shape: SequenceShape {
+            trees: evaluator.trees(),
+            rules_per_tree: form.rules(params.depth),
+            is_heap: form == TreeForm::Free,
+        },
+        group_sizes: table.groups().iter().map(|group| group.rules.len()).collect(),
+        uniform: params.initial == InitialDraw::Uniform,
+        population: params.population.unwrap_or(50),
+        rounds: params.iterations as u64,
+        hidden: params.hidden_units,
+        rate: params.policy_rate,
+        entropy_weight: params.entropy_weight,
     }
 }
 

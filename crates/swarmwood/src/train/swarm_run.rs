@@ -1,12 +1,12 @@
-//! Runs a published swarm: its iterations, its events, and its checkpoints, from which it resumes
-//! where one left off.
+//! Runs a search over sequences of rules: its iterations, its events, and its checkpoints, from
+//! which it resumes where one left off.
 
 use std::time::Instant;
 
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_papers::particle::{Evaluator, ParticleError};
 use swarmwood_papers::rule_table::RuleTable;
-use swarmwood_papers::swarm_boosting::{SwarmConfig, SwarmError, SwarmFit, SwarmRun};
+use swarmwood_papers::swarm_boosting::{IterativeEngine, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_search::Snapshot;
 
 use super::checkpoint_writer::CheckpointWriter;
@@ -20,19 +20,21 @@ use crate::{Error, Result};
 /// The version of the payload of these methods.
 const PAYLOAD: u64 = 3;
 
-/// What a swarm starts from.
-pub(super) struct SwarmStart<'a> {
+/// What a search starts from.
+pub(super) struct SequenceSearch<'a, B> {
     pub(super) evaluator: Evaluator<'a>,
     pub(super) table: &'a RuleTable,
-    /// Positions of the first particles.
-    pub(super) seeds: &'a [Vec<u32>],
-    pub(super) settings: SwarmConfig,
+    /// Makes the run, unless it is resumed.
+    pub(super) begin: B,
 }
 
-/// Runs the swarm to the last iteration, or until it converges or the budget ends.
-pub(super) fn run_swarm(
+/// A run that has begun, or why it could not.
+pub(super) type BeginResult<'a, E> = std::result::Result<SwarmRun<'a, E>, SwarmError>;
+
+/// Runs to the end, or until the budget is spent.
+pub(super) fn run_search<'a, E: IterativeEngine>(
     params: &Params,
-    start: SwarmStart<'_>,
+    start: SequenceSearch<'a, impl FnOnce(Evaluator<'a>, &RuleTable) -> BeginResult<'a, E>>,
     checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
@@ -41,7 +43,9 @@ pub(super) fn run_swarm(
     let stored = checkpoints.map(|checkpoints| load(checkpoints, warnings)).transpose()?.flatten();
     let (mut run, mut events) = match stored {
         Some((snapshot, events)) => {
-            let resumed = SwarmRun::resume(start.evaluator, start.table, &snapshot);
+            let evaluations = events.costs().0;
+            let resumed =
+                SwarmRun::<E>::resume(start.evaluator, start.table, &snapshot, evaluations);
             let unfit = |error: SwarmError| match checkpoints {
                 Some(checkpoints) => checkpoints.refused(error.to_string()),
                 None => fault(error),
@@ -49,7 +53,7 @@ pub(super) fn run_swarm(
             (resumed.map_err(unfit)?, events)
         }
         None => {
-            let run = SwarmRun::new(start.evaluator, start.table, &start.settings, start.seeds);
+            let run = (start.begin)(start.evaluator, start.table);
             (run.map_err(fault)?, EventLog::default())
         }
     };
@@ -93,8 +97,8 @@ pub(super) fn run_swarm(
 /// Replaces rules of the best particle until that brings nothing, or until the listener has enough.
 /// The state that was stored last is the swarm's end: a run that is interrupted here descends
 /// again, the same way.
-fn descend(
-    run: &mut SwarmRun<'_>,
+fn descend<E: IterativeEngine>(
+    run: &mut SwarmRun<'_, E>,
     elapsed: impl Fn() -> f64,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<()> {
@@ -131,7 +135,11 @@ fn load(
 
 /// Stores the state after the last iteration that was evaluated. Where nothing was, the stored
 /// state is the newest.
-fn save(checkpoints: &CheckpointWriter<'_>, run: &SwarmRun<'_>, events: &EventLog) -> Result<()> {
+fn save<E: IterativeEngine>(
+    checkpoints: &CheckpointWriter<'_>,
+    run: &SwarmRun<'_, E>,
+    events: &EventLog,
+) -> Result<()> {
     let Some(swarm) = run.snapshot() else { return Ok(()) };
     checkpoints
         .save(PAYLOAD, vec![("events", events.save()), ("swarm", snapshot::to_datum(&swarm))])
