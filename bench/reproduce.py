@@ -3,13 +3,14 @@ on the same rows.
 
 bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
 
-EXPERIMENT is `boosting` (Rao 2022), `tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita
-2024), `tuning` (the same with our learner and protocol), `small-models`, or `all`. `--out` gets
-summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the
-file given with `--cells`: a run that was stopped, by `--seconds` for example, goes on where it was,
-and `--tables` writes the page without measuring. `--known` takes the cells of a page that is there
-already from its raw.csv. `--quick` is a trial of the harness on generated and packaged data. Data
-that is not there is skipped; it is said where to get it.
+EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method that it reviews),
+`tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita 2024), `tuning` (the same with our
+learner and protocol), `small-models`, or `all`. `--out` gets summary.md, README.md, raw.csv and the
+figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was
+stopped, by `--seconds` for example, goes on where it was, and `--tables` writes the page without
+measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is
+a trial of the harness on generated and packaged data. Data that is not there is skipped; it is said
+where to get it.
 """
 
 import argparse
@@ -22,8 +23,11 @@ from types import ModuleType
 from equal.contenders import SIZES, variant
 from equal.sets import SETS
 from evidence import (
+    ablation,
+    ablation_tables,
     boosting,
     boosting_tables,
+    iris,
     page,
     raw,
     small_models,
@@ -41,6 +45,8 @@ HERE = Path(__file__).resolve().parent
 RELEASE = HERE.parent / "target" / "release"
 EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "boosting": (boosting, boosting_tables),
+    "ablation": (ablation, ablation_tables),
+    "iris": (iris, iris),
     "tree": (tree, tree_tables),
     "tuning": (tuning, tuning_tables),
     "tuning-xgboost": (xgboost_tuning, xgboost_tables),
@@ -48,6 +54,8 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
 }
 KNOWN_SETS = {
     "boosting": SETS,
+    "ablation": SETS,
+    "iris": (iris.NAME,),
     "tree": tree.SETS,
     "tuning": tuning.METRICS,
     "tuning-xgboost": tuning.METRICS,
@@ -55,6 +63,8 @@ KNOWN_SETS = {
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
+    "ablation": (ablation.SIZE,),
+    "iris": (iris.SIZE,),
     "tree": (tree.SIZE,),
     "tuning": tuning.RANGES,
     "tuning-xgboost": tuning.RANGES,
@@ -191,6 +201,8 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
     """Who can be named."""
     return {
         "boosting": boosting.METHODS,
+        "ablation": tuple(ablation.VARIANTS),
+        "iris": tuple(iris.OURS),
         "tree": tree.CONTENDERS,
         "tuning": (*tuning.PEERS, *tuning.ENGINES),
         "tuning-xgboost": tuple(xgboost_tuning.TUNERS),
@@ -206,7 +218,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         if options.binary.is_file()
         else ""
     )
-    is_limited = options.quick and experiment in ("boosting", "small-models")
+    is_limited = options.quick and experiment in ("boosting", "ablation", "small-models")
     return Request(
         experiment=experiment,
         out=out,
