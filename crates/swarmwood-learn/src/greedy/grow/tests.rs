@@ -28,7 +28,7 @@ fn messages_per_tree_are_one_per_level() {
 /// and long tails, which make chains.
 fn generated(kind: usize, rows: usize) -> Dataset {
     let mut stream = Stream::new(5, kind as u64, 0);
-    let mut columns = vec![Vec::with_capacity(rows); 8];
+    let mut columns = vec![Vec::new(); 8];
     let mut target = Vec::with_capacity(rows);
     for _ in 0..rows {
         let x: Vec<f64> = (0..8).map(|_| stream.unit()).collect();
