@@ -6,6 +6,7 @@
 
 use swarmwood_search::{
     Apso, Datum, DiscretePso, Engine, Error, Point, Pso, Snapshot, Space, Trial, TrialResult,
+    registry,
 };
 
 use swarmwood_learn::context::Context;
@@ -239,15 +240,8 @@ impl<E: IterativeEngine> SwarmState<E> {
 
     /// The state with the engine before its next points were asked for.
     fn to_datum(&self, settled: &E) -> Datum {
-        let Snapshot { engine, version, space, state } = settled.snapshot();
-        let snapshot = Datum::List(vec![
-            Datum::Text(engine),
-            Datum::Natural(version),
-            Datum::wide(space),
-            state,
-        ]);
         Datum::record([
-            ("engine", snapshot),
+            ("engine", save_engine(settled)),
             ("last", self.last.to_datum()),
             ("evaluations", Datum::Natural(self.evaluations)),
             ("mean", Datum::optional(self.mean)),
@@ -255,23 +249,98 @@ impl<E: IterativeEngine> SwarmState<E> {
     }
 
     fn from_datum(datum: &Datum, space: &Space) -> Result<Self, Error> {
-        let [engine, version, print, state] = datum.field("engine")?.tuple()?;
-        let Datum::Text(engine) = engine else {
-            return Err(Error::Snapshot("names no engine; it is damaged".to_string()));
-        };
-        let snapshot = Snapshot {
-            engine: engine.clone(),
-            version: version.natural()?,
-            space: print.to_wide()?,
-            state: state.clone(),
-        };
         Ok(SwarmState {
-            engine: E::restore(space, &snapshot)?,
+            engine: E::restore(space, &load_snapshot(datum.field("engine")?)?)?,
             last: IterationStats::from_datum(datum.field("last")?)?,
             evaluations: datum.field("evaluations")?.natural()?,
             mean: datum.field("mean")?.to_optional()?,
         })
     }
+}
+
+fn save_engine(engine: &(impl Engine + ?Sized)) -> Datum {
+    let Snapshot { engine, version, space, state } = engine.snapshot();
+    Datum::List(vec![Datum::Text(engine), Datum::Natural(version), Datum::wide(space), state])
+}
+
+fn load_snapshot(datum: &Datum) -> Result<Snapshot, Error> {
+    let [engine, version, print, state] = datum.tuple()?;
+    let Datum::Text(engine) = engine else {
+        return Err(Error::Snapshot("names no engine; it is damaged".to_string()));
+    };
+    Ok(Snapshot {
+        engine: engine.clone(),
+        version: version.natural()?,
+        space: print.to_wide()?,
+        state: state.clone(),
+    })
+}
+
+/// How long an engine without a limit of its own runs: `iterations` of `population` evaluations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvaluationLimit {
+    /// Evaluations that count as an iteration.
+    pub population: u64,
+    /// Number of iterations.
+    pub iterations: u64,
+}
+
+/// Runs any engine for a number of evaluations, otherwise like [`run_engine`]. An engine that never
+/// waits is asked for one point at a time, so that it learns from every result; any other for a
+/// whole generation. The engine is built by `build` unless there is a state to resume from.
+pub fn run_evaluations(
+    build: impl FnOnce() -> Result<Box<dyn Engine>, Error>,
+    limit: EvaluationLimit,
+    task: &SwarmTask<'_>,
+    (context, log): (Context<'_>, &mut TaskLog<'_>),
+    loss: impl Fn(&Point) -> f64 + Sync,
+) -> Result<SwarmResult, Error> {
+    if let Some((stored, _)) = log.recall(task.key)? {
+        return SwarmResult::from_datum(&stored, task.space);
+    }
+    let (mut engine, mut last) = match log.take_partial(task.key) {
+        None => (build()?, IterationStats::default()),
+        Some(stored) => {
+            let [engine, last] = stored.tuple()?;
+            let snapshot = load_snapshot(engine)?;
+            let engine = registry::resume(registry::ENGINES, task.space, &snapshot)?;
+            (engine, IterationStats::from_datum(last)?)
+        }
+    };
+
+    let total = limit.population.saturating_mul(limit.iterations);
+    let (mut evaluations, mut sum) = (last.evaluations, 0.0);
+    while evaluations < total && !(context.budget.is_interrupted() && engine.best().is_some()) {
+        let rest = usize::try_from(total - evaluations).unwrap_or(usize::MAX);
+        let trials = engine.ask(if engine.capabilities().batch { 1 } else { rest });
+        if trials.is_empty() {
+            break;
+        }
+        let losses = context.pool.map(trials.len(), |at| loss(&trials[at].point));
+        let outcome = |(trial, &loss): (&Trial, &f64)| TrialResult::Complete { id: trial.id, loss };
+        engine.tell(&trials.iter().zip(&losses).map(outcome).collect::<Vec<_>>());
+        evaluations += losses.len() as u64;
+        sum += losses.iter().sum::<f64>();
+
+        let iteration = (evaluations / limit.population) as usize;
+        if iteration > last.iteration {
+            let mean = Some(sum / (evaluations - last.evaluations) as f64);
+            let best = engine.best().map(|best| best.loss);
+            last = IterationStats { iteration, best, mean, evaluations, ..last };
+            sum = 0.0;
+            let event = last.event(task.measure, task.earlier, task.steps);
+            let state = || Datum::List(vec![save_engine(&*engine), last.to_datum()]);
+            log.notify_partial(&event, task.key, &state);
+        }
+    }
+
+    let best = engine.best();
+    last = IterationStats { best: best.map(|best| best.loss), evaluations, ..last };
+    let result = SwarmResult { best: best.map(|best| best.point.clone()), last };
+    if !context.budget.is_interrupted() {
+        log.record(task.key, evaluations, result.to_datum());
+    }
+    Ok(result)
 }
 
 impl SwarmResult {

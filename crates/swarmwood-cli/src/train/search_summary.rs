@@ -213,10 +213,13 @@ fn tree_swarm_text(swarm: &TreeSwarmReport) -> String {
         None => text.push_str(&format!(", {} choices per node\n", swarm.choices)),
         Some(grid) => {
             let thresholds = count(grid.thresholds, "threshold");
-            let (features, cells) = (count(grid.features, "feature"), count(grid.cells, "cell"));
+            let (features, cells) = (count(grid.features, "feature"), number(grid.cells));
             text.push_str(&format!(
-                "\ngrid: {thresholds} on {features}, {cells}, {} with rows\n",
-                grid.occupied
+                "\ngrid: {thresholds} on {features}, {cells} cells, {} with rows; simplified: {}, \
+                 {}\n",
+                grid.occupied,
+                count(grid.kept, "threshold"),
+                count(grid.boxes, "rule"),
             ));
         }
     }
@@ -225,12 +228,16 @@ fn tree_swarm_text(swarm: &TreeSwarmReport) -> String {
 }
 
 fn tree_swarm_json(swarm: &TreeSwarmReport) -> Value {
+    // The number of cells has no bound; as long as it is exact, it is written as a whole number.
+    let cells = |cells: f64| if cells < 2e15 { json!(cells as u64) } else { json!(cells) };
     let grid = |grid: &GridReport| {
         json!({
             "features": grid.features,
             "thresholds": grid.thresholds,
-            "cells": grid.cells,
+            "cells": cells(grid.cells),
             "occupied_cells": grid.occupied,
+            "kept_thresholds": grid.kept,
+            "merged_cells": grid.boxes,
             "searched_grids": grid.searched,
         })
     };

@@ -76,6 +76,7 @@ fn learners_of_one_tree_resume_after_a_time_limit() {
         "swarm-tree",
         "swarm-tree --budget 44 --population 3",
         "apso-tree --ignore town --prune 1-se --repeats 3 --iterations 60",
+        "apso-tree --ignore town --prune 1-se --optimizer ga --repeats 2 --select-by cross-validation --iterations 30",
         "tso-tree --iterations 60",
         "split-tree --iterations 60",
     ]

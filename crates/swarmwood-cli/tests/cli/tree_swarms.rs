@@ -6,9 +6,9 @@ use crate::tables::{TestRng, binary, classes, column, regression};
 /// A small swarm that is fast.
 const SMALL: &str = "--population 20 --iterations 15 --quiet";
 
-/// The methods with flags that suit the tables: a grid has no categories and few thresholds.
+/// The methods with flags that suit the tables: a grid has no categories.
 const METHODS: [(&str, &str); 3] = [
-    ("apso-tree", "--ignore town --max-leaves 6"),
+    ("apso-tree", "--ignore town --grid-thresholds 5"),
     ("tso-tree", "--depth 2"),
     ("split-tree", "--depth 3"),
 ];
@@ -71,15 +71,22 @@ fn defaults_are_those_of_the_paper() {
         ("population", 100),
         ("iterations", 500),
         ("folds", 5),
-        ("grid_thresholds", 15),
+        ("grid_thresholds", 0),
+        ("max_leaves", 0),
         ("repeats", 1),
     ] {
         assert_eq!(parameters[name], value, "{name}");
     }
-    assert_eq!(
-        (&parameters["fitness"], &parameters["empty_cells"]),
-        (&"accuracy".into(), &"nearest".into())
-    );
+    for (name, value) in [
+        ("fitness", "accuracy"),
+        ("empty_cells", "nearest"),
+        ("optimizer", "apso"),
+        ("variables", "cart"),
+        ("select_by", "training"),
+        ("prune", "best"),
+    ] {
+        assert_eq!(parameters[name], value, "{name}");
+    }
     let note = report["notes"][0].as_str().unwrap_or_default();
     assert!(note.ends_with("ended training after 0 iterations"), "{report}");
     let report = train("--method split-tree --iterations 1");
@@ -127,7 +134,9 @@ fn a_grid_is_found_and_reported() {
     let text =
         dir.run("train s.csv --target class --method apso-tree --population 30 --iterations 30 --out m.json").works();
     assert!(
-        text.out.contains("grid: 4 thresholds on 2 features, 9 cells, 9 with rows"),
+        text.out.contains(
+            "grid: 4 thresholds on 2 features, 9 cells, 9 with rows; simplified: 4 thresholds, 5 rules"
+        ),
         "{text:#?}"
     );
     assert!(
@@ -176,6 +185,57 @@ fn empty_cells_have_the_nearest_or_a_random_class() {
 }
 
 #[test]
+fn a_fully_grown_tree_becomes_a_grid_that_is_pruned_to_a_size() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(300, 2));
+    let train = |more: &str| {
+        let line = format!(
+            "train b.csv --target sold --ignore town --method apso-tree --prune none {SMALL} {more} --json --out m.json"
+        );
+        let report = dir.run(&line).works().json();
+        let stored = dir.run("evaluate m.json b.csv --json").works().json();
+        let accuracy = stored["accuracy"].as_f64().unwrap();
+        (report["search"].clone(), accuracy)
+    };
+    let (search, accuracy) = train("");
+    let grid = &search["swarm"]["grid"];
+    assert!(grid["thresholds"].as_u64().unwrap() > 20, "{grid}");
+    assert!((accuracy - search["swarm"]["best"].as_f64().unwrap()).abs() < 1e-9, "{search}");
+    assert!(grid["kept_thresholds"].as_u64() <= grid["thresholds"].as_u64(), "{grid}");
+    let (pruned, lower) = train("--max-leaves 7");
+    assert!(pruned["leaves"].as_u64().unwrap() <= 7 && lower <= accuracy, "{pruned}");
+    assert!((pruned["loss"].as_f64().unwrap() - (1.0 - lower)).abs() < 1e-9, "{pruned}");
+    assert_eq!(pruned["swarm"]["best"], search["swarm"]["best"]);
+    let (limited, _) = train("--grid-thresholds 6");
+    assert!(limited["swarm"]["choices"].as_u64().unwrap() <= 6, "{limited}");
+}
+
+#[test]
+fn optimisers_variables_and_selection_can_be_chosen() {
+    let dir = Scratch::new();
+    dir.file("c.csv", classes(200, 3));
+    let train = |more: &str| {
+        let line = format!(
+            "train c.csv --target colour --ignore town --method apso-tree --grid-thresholds 8 {SMALL} {more} --json --out m.json"
+        );
+        let report = dir.run(&line).works().json();
+        let swarm = report["search"]["swarm"].clone();
+        let best = swarm["best"].as_f64().unwrap();
+        let found = report["metrics"]["train"]["accuracy"].as_f64().unwrap();
+        assert!((best - found).abs() < 1e-9, "{more}: {best} {found}");
+        dir.run("rules m.json --merge cells").works();
+        swarm
+    };
+    for optimizer in ["pso", "ga", "de", "annealing", "cmaes", "aco", "random"] {
+        let swarm = train(&format!("--optimizer {optimizer}"));
+        assert_eq!(swarm["evaluations"], 300, "{optimizer}");
+    }
+    train("--variables forest");
+    let swarm = train("--repeats 2 --select-by cross-validation --folds 3 --prune none");
+    assert_eq!((&swarm["grid"]["searched_grids"], &swarm["iterations"]), (&2.into(), &120.into()));
+}
+
+#[test]
 fn impossible_requests_are_refused_with_a_remedy() {
     let dir = Scratch::new();
     dir.file("r.csv", regression(60, 1)).file("b.csv", binary(300, 2));
@@ -192,18 +252,16 @@ fn impossible_requests_are_refused_with_a_remedy() {
     let apso = "train b.csv --target sold --method apso-tree --out m.json";
     let parts = ["column 'town' holds categories", "--ignore 'town'", "--method swarm-tree"];
     dir.fails(apso, 2, &parts);
-    let parts = [
-        "grid_thresholds: is 15, but the preliminary tree has",
-        "--prune 1-se",
-        "--method swarm-tree",
-    ];
-    dir.fails(&format!("{apso} --ignore town --prune none"), 2, &parts);
     dir.fails(
         &format!("{apso} --fitness rmse"),
         2,
         &["fitness: is rmse, must be auto, accuracy or recall"],
     );
-    dir.fails(&format!("{apso} --grid-thresholds 21"), 2, &["must be a whole number from 1 to 20"]);
+    dir.fails(
+        &format!("{apso} --optimizer tpe"),
+        2,
+        &["optimizer: is 'tpe', must be one of apso, pso"],
+    );
     let parts = ["fitness: is recall, must be auto, accuracy, rmse or loss with method sgbdt"];
     dir.fails("train b.csv --target sold --method sgbdt --fitness recall --out m.json", 2, &parts);
     let parts = ["depth: is 9, must be from 1 to 8 with method tso-tree"];

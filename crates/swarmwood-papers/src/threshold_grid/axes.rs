@@ -17,6 +17,17 @@ pub struct GridAxis {
     pub missing_right: bool,
 }
 
+impl GridAxis {
+    /// The interval of a code between ascending cuts.
+    pub(super) fn interval(&self, cuts: &[u16], code: u16) -> u16 {
+        match code {
+            0 if self.missing_right => cuts.len() as u16,
+            0 => 0,
+            code => cuts.partition_point(|&cut| cut < code) as u16,
+        }
+    }
+}
+
 /// The variables that the rules of a tree ask about, by column, and the thresholds of the tree on
 /// them, axis after axis. A threshold that two rules share counts once. Missing values go where the
 /// rule nearest to the root sends them.
@@ -49,7 +60,7 @@ pub(super) fn of_tree(tree: &RankTree, table: &RankTable) -> (Vec<GridAxis>, Vec
 }
 
 /// From the least to the greatest finite value; around it if there is but one.
-fn range(column: &RankColumn) -> [f64; 2] {
+pub(super) fn range(column: &RankColumn) -> [f64; 2] {
     let [low, high] = column.finite_range().unwrap_or([0.0, 0.0]);
     // Half of the largest number, so that the width of the range is a number too.
     let (low, high) = (low.max(f64::MIN / 2.0), high.min(f64::MAX / 2.0));

@@ -1,13 +1,18 @@
 //! The rows of a grid's cells, and the fitness of a position of thresholds.
 //!
 //! A position is first converted to cuts between ranks. Then each axis maps every code to its part
-//! of the cell number by a table lookup, column by column, and cells with rows are found by hashing
-//! the number. So an evaluation is one pass over the rows of the used columns, compares no values,
-//! and stores no cell without rows.
+//! of the cell number by a table lookup, column by column, and cells with rows are found by that
+//! number. So an evaluation is one pass over the rows of the used columns, compares no values, and
+//! stores no cell without rows. A number has 64 bits; where a grid has more cells, those that were
+//! found on the axes so far are numbered anew by their first row, and there are at most as many as
+//! rows.
 
 use super::GridAxis;
 use crate::class_fitness::{ClassFitness, majority};
 use swarmwood_learn::rank_table::{RankTable, RankTarget};
+
+/// Grids with at most so many cells per row find cells by an array instead of a hash.
+const ARRAY_CELLS_PER_ROW: u64 = 4;
 
 /// Evaluates grids with given axes.
 #[derive(Debug)]
@@ -15,6 +20,24 @@ pub struct GridCells<'a> {
     table: &'a RankTable,
     class_fitness: &'a ClassFitness,
     axes: &'a [GridAxis],
+}
+
+/// A cell with its class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GridCell {
+    /// Its interval on each axis.
+    pub intervals: Vec<u16>,
+    /// The class that it predicts: of most of its rows, if it has any.
+    pub class: u16,
+    /// The weight of its rows.
+    pub weight: f64,
+}
+
+/// The cell of every row; cells are numbered by their first row.
+struct RowCells {
+    of_row: Vec<u32>,
+    /// The first row of each cell.
+    first: Vec<u32>,
 }
 
 impl<'a> GridCells<'a> {
@@ -45,33 +68,68 @@ impl<'a> GridCells<'a> {
 
     /// The fitness if every cell predicts the majority class of its rows.
     pub fn fitness(&self, cuts: &[Vec<u16>]) -> f64 {
-        let worth =
-            |(_, counts): (u32, &[f64])| self.class_fitness.contribution(counts, majority(counts));
-        self.class_fitness.fitness(self.occupied(cuts).iter().map(worth).sum())
+        let cells = self.row_cells(cuts);
+        let counts = self.class_weights(&cells);
+        let worth = |counts: &[f64]| self.class_fitness.contribution(counts, majority(counts));
+        let sum = counts.chunks(self.class_fitness.classes()).map(worth).sum();
+        self.class_fitness.fitness(sum)
     }
 
-    /// The cells that hold rows.
-    pub(super) fn occupied(&self, cuts: &[Vec<u16>]) -> CellCounts {
+    /// The cells that hold rows, in order of their first row.
+    pub fn occupied(&self, cuts: &[Vec<u16>]) -> Vec<GridCell> {
+        let cells = self.row_cells(cuts);
+        let counts = self.class_weights(&cells);
+        let intervals = |row: usize| {
+            let interval = |(axis, cuts): (&GridAxis, &Vec<u16>)| {
+                axis.interval(cuts, self.table.columns()[axis.feature as usize].codes()[row])
+            };
+            self.axes.iter().zip(cuts).map(interval).collect()
+        };
+        let cell = |(&row, counts): (&u32, &[f64])| GridCell {
+            intervals: intervals(row as usize),
+            class: majority(counts) as u16,
+            weight: counts.iter().sum(),
+        };
+        cells.first.iter().zip(counts.chunks(self.class_fitness.classes())).map(cell).collect()
+    }
+
+    /// The class weights of each cell.
+    fn class_weights(&self, cells: &RowCells) -> Vec<f64> {
         let RankTarget::Classes { of_row, count } = self.table.target() else {
             unreachable!("the fitness exists for classes only");
         };
-        let rows = self.table.rows();
-        let mut cell_of = vec![0_u32; rows];
-        let mut stride = 1;
+        let mut weights = vec![0.0; cells.first.len() * count];
+        if self.table.is_weighted() {
+            for ((row, &cell), &class) in (0..).zip(&cells.of_row).zip(of_row) {
+                weights[cell as usize * count + usize::from(class)] += self.table.weight(row);
+            }
+        } else {
+            for (&cell, &class) in cells.of_row.iter().zip(of_row) {
+                weights[cell as usize * count + usize::from(class)] += 1.0;
+            }
+        }
+        weights
+    }
+
+    fn row_cells(&self, cuts: &[Vec<u16>]) -> RowCells {
+        let mut numbers = vec![0_u64; self.table.rows()];
+        let mut count = 1_u64;
         let mut parts = Vec::new();
         for (axis, cuts) in self.axes.iter().zip(cuts).rev() {
-            let column = &self.table.columns()[axis.feature as usize];
-            intervals(cuts, column.max_code(), axis.missing_right, stride, &mut parts);
-            for (cell, &code) in cell_of.iter_mut().zip(column.codes()) {
-                *cell += parts[usize::from(code)];
+            let intervals = cuts.len() as u64 + 1;
+            if count.checked_mul(intervals).is_none() {
+                let known = number_by_first_row(&numbers, count);
+                numbers = known.of_row.iter().map(|&cell| u64::from(cell)).collect();
+                count = known.first.len() as u64;
             }
-            stride *= cuts.len() as u32 + 1;
+            let column = &self.table.columns()[axis.feature as usize];
+            code_parts(cuts, column.max_code(), axis.missing_right, count, &mut parts);
+            for (number, &code) in numbers.iter_mut().zip(column.codes()) {
+                *number += parts[usize::from(code)];
+            }
+            count *= intervals;
         }
-        let mut occupied = CellCounts::new(rows.min(stride as usize), *count);
-        for ((row, &cell), &class) in (0..).zip(&cell_of).zip(of_row) {
-            occupied.counts_of(cell)[usize::from(class)] += self.table.weight(row);
-        }
-        occupied
+        number_by_first_row(&numbers, count)
     }
 
     /// The same grid without repeated thresholds and those that separate no training rows, and
@@ -101,7 +159,7 @@ impl<'a> GridCells<'a> {
 }
 
 /// For every code the number of its interval, times the stride of the axis.
-fn intervals(cuts: &[u16], top: u16, missing_right: bool, stride: u32, parts: &mut Vec<u32>) {
+fn code_parts(cuts: &[u16], top: u16, missing_right: bool, stride: u64, parts: &mut Vec<u64>) {
     parts.clear();
     let mut number = 0;
     for &cut in cuts {
@@ -112,50 +170,40 @@ fn intervals(cuts: &[u16], top: u16, missing_right: bool, stride: u32, parts: &m
     parts[0] = if missing_right { number } else { 0 };
 }
 
-/// Cells with rows, in order of their first row, and the class weights of each.
-#[derive(Debug)]
-pub(super) struct CellCounts {
-    /// The place of a cell in `cells`, plus one, found by a hash of its number; 0 is free.
-    slots: Vec<u32>,
-    shift: u32,
-    cells: Vec<u32>,
-    counts: Vec<f64>,
-    width: usize,
-}
-
-impl CellCounts {
-    fn new(most: usize, width: usize) -> Self {
-        let bits = (2 * most.max(1)).next_power_of_two().trailing_zeros();
-        CellCounts {
-            slots: vec![0; 1 << bits],
-            shift: 64 - bits,
-            cells: Vec::new(),
-            counts: Vec::new(),
-            width,
-        }
-    }
-
-    /// The weights of a cell, which are zeros at first.
-    fn counts_of(&mut self, cell: u32) -> &mut [f64] {
-        // Fibonacci hashing; half of the slots stay free, so that a search for a free one ends.
-        let mut slot = (u64::from(cell).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
-        let place = loop {
-            match self.slots[slot] {
-                0 => {
-                    self.cells.push(cell);
-                    self.counts.resize(self.counts.len() + self.width, 0.0);
-                    self.slots[slot] = self.cells.len() as u32;
-                    break self.cells.len() - 1;
-                }
-                taken if self.cells[taken as usize - 1] == cell => break taken as usize - 1,
-                _ => slot = (slot + 1) & (self.slots.len() - 1),
+/// Numbers the cells of rows anew, by their first row. All numbers are below `count`.
+fn number_by_first_row(numbers: &[u64], count: u64) -> RowCells {
+    let mut cells = RowCells { of_row: Vec::with_capacity(numbers.len()), first: Vec::new() };
+    if count <= ARRAY_CELLS_PER_ROW * numbers.len() as u64 {
+        // The number of a cell plus one; 0 is not seen yet.
+        let mut known = vec![0_u32; count as usize];
+        for (row, &number) in (0..).zip(numbers) {
+            let slot = &mut known[number as usize];
+            if *slot == 0 {
+                cells.first.push(row);
+                *slot = cells.first.len() as u32;
             }
-        };
-        &mut self.counts[place * self.width..(place + 1) * self.width]
+            cells.of_row.push(*slot - 1);
+        }
+        return cells;
     }
 
-    /// The cells with their class weights.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &[f64])> {
-        self.cells.iter().copied().zip(self.counts.chunks(self.width))
+    // Fibonacci hashing; half of the slots stay free, so that a search for a free one ends.
+    let bits = (2 * numbers.len().max(1)).next_power_of_two().trailing_zeros();
+    let (mut known, shift, mask) = (vec![0_u32; 1 << bits], 64 - bits, (1_usize << bits) - 1);
+    for (row, &number) in (0..).zip(numbers) {
+        let mut slot = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize;
+        loop {
+            match known[slot] {
+                0 => {
+                    cells.first.push(row);
+                    known[slot] = cells.first.len() as u32;
+                    break;
+                }
+                taken if numbers[cells.first[taken as usize - 1] as usize] == number => break,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+        cells.of_row.push(known[slot] - 1);
     }
+    cells
 }

@@ -5,6 +5,7 @@
 //! the one with the least number. The paper says that the class "may be determined randomly"
 //! (section 3).
 
+use super::cells::GridCell;
 use swarmwood_search::rng::Stream;
 
 /// How cells without rows get a class.
@@ -16,55 +17,74 @@ pub enum EmptyCellRule {
     Random,
 }
 
-/// A cell with rows.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct OccupiedCell {
-    pub(super) cell: u32,
-    pub(super) class: u16,
-    pub(super) weight: f64,
-}
-
-/// The class of every cell of a grid with so many intervals on each axis, the last axis running
+/// All cells of a grid with so many intervals on each axis, in ascending order: the last axis runs
 /// fastest.
 pub(super) fn fill(
     shape: &[usize],
-    occupied: &[OccupiedCell],
+    occupied: &[GridCell],
     rule: EmptyCellRule,
-    classes: usize,
     seed: u64,
-) -> Vec<u16> {
-    match rule {
-        EmptyCellRule::Nearest => nearest(shape, occupied),
-        EmptyCellRule::Random => random(shape, occupied, classes, seed),
+) -> Vec<GridCell> {
+    let numbers: Vec<usize> = occupied.iter().map(|cell| number_of(shape, cell)).collect();
+    let classes = match rule {
+        EmptyCellRule::Nearest => nearest(shape, occupied, &numbers),
+        EmptyCellRule::Random => random(shape, occupied, &numbers, seed),
+    };
+    let mut all: Vec<GridCell> = (0..)
+        .zip(classes)
+        .map(|(number, class)| GridCell {
+            intervals: intervals_of(shape, number),
+            class,
+            weight: 0.0,
+        })
+        .collect();
+    numbers.iter().zip(occupied).for_each(|(&number, cell)| all[number] = cell.clone());
+    all
+}
+
+/// The number of a cell, the last axis running fastest.
+fn number_of(shape: &[usize], cell: &GridCell) -> usize {
+    let digits = shape.iter().zip(&cell.intervals);
+    digits.fold(0, |number, (size, &interval)| number * size + usize::from(interval))
+}
+
+fn intervals_of(shape: &[usize], number: usize) -> Vec<u16> {
+    let mut rest = number;
+    let mut intervals = vec![0; shape.len()];
+    for (interval, size) in intervals.iter_mut().zip(shape).rev() {
+        *interval = (rest % size) as u16;
+        rest /= size;
     }
+    intervals
 }
 
 /// A wave from all cells with rows at once: a cell at distance d hears of its nearest cells with
 /// rows from its neighbours at distance d - 1, and from no other.
-fn nearest(shape: &[usize], occupied: &[OccupiedCell]) -> Vec<u16> {
+fn nearest(shape: &[usize], occupied: &[GridCell], numbers: &[usize]) -> Vec<u16> {
     const NONE: u32 = u32::MAX;
     let cells: usize = shape.iter().product();
     let mut source = vec![NONE; cells];
     let mut distance = vec![NONE; cells];
-    for (at, one) in (0..).zip(occupied) {
-        (source[one.cell as usize], distance[one.cell as usize]) = (at, 0);
+    for (at, &number) in (0..).zip(numbers) {
+        (source[number], distance[number]) = (at, 0);
     }
     let better = |a: u32, b: u32| {
-        let (a, b) = (occupied[a as usize], occupied[b as usize]);
-        a.weight > b.weight || (a.weight == b.weight && a.cell < b.cell)
+        let (a, b) = (a as usize, b as usize);
+        let (heavy, light) = (occupied[a].weight, occupied[b].weight);
+        heavy > light || (heavy == light && numbers[a] < numbers[b])
     };
-    let mut wave: Vec<u32> = occupied.iter().map(|one| one.cell).collect();
+    let mut wave: Vec<usize> = numbers.to_vec();
     let mut reached = 0;
     while !wave.is_empty() {
         reached += 1;
         let mut next = Vec::new();
         for &cell in &wave {
-            neighbours(shape, cell as usize, |to| {
+            neighbours(shape, cell, |to| {
                 if distance[to] == NONE {
                     distance[to] = reached;
-                    next.push(to as u32);
+                    next.push(to);
                 }
-                let told = source[cell as usize];
+                let told = source[cell];
                 if distance[to] == reached && (source[to] == NONE || better(told, source[to])) {
                     source[to] = told;
                 }
@@ -90,17 +110,16 @@ fn neighbours(shape: &[usize], cell: usize, mut visit: impl FnMut(usize)) {
     }
 }
 
-fn random(shape: &[usize], occupied: &[OccupiedCell], classes: usize, seed: u64) -> Vec<u16> {
+fn random(shape: &[usize], occupied: &[GridCell], numbers: &[usize], seed: u64) -> Vec<u16> {
     let cells: usize = shape.iter().product();
     let mut held: Vec<u16> = occupied.iter().map(|one| one.class).collect();
     held.sort_unstable();
     held.dedup();
-    debug_assert!(held.len() <= classes);
     let draw = |cell: usize| {
         let at = Stream::new(seed, 0, cell as u64).below(held.len().max(1) as u64);
         held.get(at as usize).copied().unwrap_or(0)
     };
     let mut all: Vec<u16> = (0..cells).map(draw).collect();
-    occupied.iter().for_each(|one| all[one.cell as usize] = one.class);
+    numbers.iter().zip(occupied).for_each(|(&number, one)| all[number] = one.class);
     all
 }

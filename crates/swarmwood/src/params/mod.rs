@@ -27,8 +27,8 @@ pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
 pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, MetricChoice, Params,
-    Prune, RuleTableChoice, TABLE,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, MetricChoice, Optimizer,
+    Params, Prune, RuleTableChoice, SelectBy, TABLE, Variables,
 };
 pub use value::{Auto, Matrix, ParamChoice};
 

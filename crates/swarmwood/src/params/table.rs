@@ -137,6 +137,48 @@ choices! {
     }
 }
 
+choices! {
+    /// What chooses the variables of a grid.
+    Variables {
+        /// the preliminary CART tree, as published
+        Cart = "cart",
+        /// importances of a random forest of CART trees
+        Forest = "forest",
+    }
+}
+
+choices! {
+    /// Which of several grids is kept.
+    SelectBy {
+        /// the one with the best fitness on the training rows, as published
+        Training = "training",
+        /// the one with the best cross-validated fitness
+        CrossValidation = "cross-validation",
+    }
+}
+
+choices! {
+    /// What places the thresholds of a grid.
+    Optimizer {
+        /// adaptive particle swarm optimisation, as published
+        Apso = "apso",
+        /// particle swarm optimisation with constant coefficients
+        Pso = "pso",
+        /// genetic algorithm
+        Ga = "ga",
+        /// differential evolution
+        De = "de",
+        /// simulated annealing
+        Annealing = "annealing",
+        /// CMA-ES
+        Cmaes = "cmaes",
+        /// ant colony optimisation
+        Aco = "aco",
+        /// random search, for comparison
+        Random = "random",
+    }
+}
+
 /// What stands in the place of `auto`.
 macro_rules! auto_choices {
     ($($type:ident),+) => {$(
@@ -225,7 +267,8 @@ table! {
     depth: usize = 6,
         Size, AllowedValues::whole(0, 32), aliases ["max_depth"], only [TREES];
     /// maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
-    /// the size with the best cross-validated error
+    /// the size with the best cross-validated error; for apso-tree the size that the final tree is
+    /// pruned to
     max_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
@@ -263,17 +306,25 @@ table! {
     /// number of cross-validation folds
     folds: usize = 5,
         Tree, AllowedValues::whole(2, 100), aliases [], only [];
-    /// maximum number of thresholds of a grid; a tree with more is refused, as few of its cells
-    /// would contain rows
-    grid_thresholds: usize = 15,
-        Tree, AllowedValues::whole(1, 20), aliases [], only [];
+    /// maximum number of thresholds of a grid; a preliminary tree with more is pruned further; 0 is
+    /// no limit
+    grid_thresholds: usize = 0,
+        Tree, AllowedValues::whole(0, 65_534), aliases [], only [];
+    /// what chooses the variables of a grid
+    variables: Variables = Variables::Cart,
+        Tree, AllowedValues::Choices(Variables::CHOICES), aliases [], only [];
+    /// what places the thresholds of a grid, with population times iterations evaluations
+    optimizer: Optimizer = Optimizer::Apso,
+        Tree, AllowedValues::Choices(Optimizer::CHOICES), aliases [], only [];
     /// what cells of the grid without training rows predict
     empty_cells: EmptyCells = EmptyCells::Nearest,
         Tree, AllowedValues::Choices(EmptyCells::CHOICES), aliases [], only [];
-    /// grids to search, each after the first on a random half of the features; the one that fits
-    /// best is kept
+    /// grids to search, each after the first on a random half of the features; the best is kept
     repeats: usize = 1,
         Tree, AllowedValues::whole(1, 1000), aliases [], only [];
+    /// which of several grids is kept
+    select_by: SelectBy = SelectBy::Training,
+        Tree, AllowedValues::Choices(SelectBy::CHOICES), aliases [], only [];
     /// learning rate: the share of each step that is taken
     learning_rate: f64 = 0.1,
         Shrinkage, AllowedValues::above(0.0, 1.0), aliases ["eta"], only [];

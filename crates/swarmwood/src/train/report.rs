@@ -115,16 +115,20 @@ pub struct TreeSwarmReport {
 }
 
 /// The grid that a tree was made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridReport {
     /// Number of features with thresholds.
     pub features: usize,
     /// Number of distinct thresholds.
     pub thresholds: usize,
     /// Number of cells.
-    pub cells: usize,
+    pub cells: f64,
     /// Number of cells with training rows.
     pub occupied: usize,
+    /// Number of thresholds that separate classes; the others were dropped.
+    pub kept: usize,
+    /// Number of boxes that the cells were merged into.
+    pub boxes: usize,
     /// Number of grids that were searched.
     pub searched: usize,
 }

@@ -2,22 +2,28 @@
 //! symbols, or over the split points of a model that was trained before.
 
 use swarmwood_learn::bins::Rule;
+use swarmwood_learn::cart::TreeLimits;
 use swarmwood_learn::event::Event;
+use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::plan::TaskLog;
-use swarmwood_learn::rank_tree::ClassifierTree;
+use swarmwood_learn::rank_table::RankTable;
+use swarmwood_learn::rank_tree::{ClassifierTree, NodeFit, fit_nodes};
 use swarmwood_model::{Split, TargetKind};
-use swarmwood_papers::class_fitness::FitnessMeasure;
+use swarmwood_papers::class_fitness::{ClassFitness, FitnessMeasure};
 use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
 use swarmwood_papers::full_tree::{self, FullTreeError, symbols};
 use swarmwood_papers::particle::TreeForm;
 use swarmwood_papers::rule_table::RuleTable;
-use swarmwood_papers::threshold_grid::{self as grid, EmptyCellRule, GridError};
+use swarmwood_papers::threshold_grid::{
+    self as grid, EmptyCellRule, GridError, GridSelection, GridTreeConfig, GridVariables,
+    ThresholdOptimizer,
+};
 
 use super::single::{SingleTreeFit, TreeProblem, limits, pruning};
 use super::{GridReport, Job, TreeReport, TreeSwarmReport, binning, published};
 use crate::error::Violation;
 use crate::message::Message;
-use crate::params::{EmptyCells, FitnessChoice, Params};
+use crate::params::{EmptyCells, FitnessChoice, Optimizer, Params, SelectBy, Variables};
 use crate::{Error, Result};
 
 /// A particle swarm over a matrix of symbols.
@@ -80,30 +86,22 @@ fn full_tree_fit(
     Ok(SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() })
 }
 
-/// The published three phases.
+/// The published three phases, and pruning to a size that the user gives.
 pub(super) fn search_grid(
     problem: TreeProblem<'_>,
     log: &mut TaskLog<'_>,
 ) -> Result<SingleTreeFit> {
     let TreeProblem { job, table, loss, context, .. } = problem;
     let params = job.params;
-    let config = grid::GridTreeConfig {
-        limits: limits(params),
-        prune: pruning(params),
-        folds: params.folds,
-        population: params.population.unwrap_or(100),
-        iterations: params.iterations,
-        fitness: fitness(params),
-        empty: match params.empty_cells {
-            EmptyCells::Nearest => EmptyCellRule::Nearest,
-            EmptyCells::Random => EmptyCellRule::Random,
-        },
-        repeats: params.repeats,
-        max_thresholds: params.grid_thresholds,
-        seed: params.seed,
-    };
+    let config = grid_config(params);
     let found = grid::search(table, &config, context, log).map_err(|error| no_grid(job, &error))?;
-    let tree = found.grid.to_tree(table);
+    let mut tree = found.grid.to_tree(table);
+    let mut fitness = found.fitness;
+    if params.max_leaves > 0 && tree.rules.leaves() > params.max_leaves {
+        tree = grid::prune_to_size(tree, table, params.max_leaves);
+        fitness = training_fitness(&tree, table, config.fitness);
+    }
+
     let swarm = TreeSwarmReport {
         metric: config.fitness.name(),
         best: found.fitness,
@@ -112,10 +110,12 @@ pub(super) fn search_grid(
         cache_hits: 0,
         choices: found.thresholds,
         grid: Some(GridReport {
-            features: found.grid.axes.len(),
-            thresholds: found.grid.cuts.iter().map(Vec::len).sum(),
-            cells: found.grid.classes.len(),
-            occupied: found.grid.occupied,
+            features: found.grid.size.features,
+            thresholds: found.grid.size.thresholds,
+            cells: found.grid.size.cells,
+            occupied: found.grid.size.occupied,
+            kept: found.grid.cuts.iter().map(Vec::len).sum(),
+            boxes: found.grid.boxes.len(),
             searched: found.repeats,
         }),
     };
@@ -123,20 +123,69 @@ pub(super) fn search_grid(
     if found.preliminary.leaves() == 1 {
         let message = "the preliminary tree was cut back to one leaf, so that no threshold is \
                        left to move; ";
-        let warning = Message::from(message).setting("prune", "none").text(" or ");
-        warnings.push(warning.option("max_leaves").text(" keeps more of it"));
+        let warning = Message::from(message).setting("prune", "none").text(" keeps all of it");
+        warnings.push(warning);
     }
     let mut notes = Vec::new();
-    if found.rejected > 0 {
-        let limit = params.grid_thresholds;
+    if !found.grid.is_filled && config.empty == EmptyCellRule::Random {
         notes.push(format!(
-            "{} of the repeats had more than {limit} thresholds and were left out",
-            found.rejected
+            "the grid has more than {} cells, so that empty cells predict as the leaf that they \
+             fall into",
+            grid::MAX_FILLED_CELLS
         ));
     }
-    let report = report(&tree, swarm, Some(1.0 - found.preliminary_fitness));
+    let report = TreeReport {
+        loss: 1.0 - fitness,
+        ..report(&tree, swarm, Some(1.0 - found.preliminary_fitness))
+    };
     let members = tree.to_members(table, loss, context.pool);
     Ok(SingleTreeFit { members, report, warnings, notes })
+}
+
+fn grid_config(params: &Params) -> GridTreeConfig {
+    GridTreeConfig {
+        // The number of leaves limits the final tree, not the preliminary one.
+        limits: TreeLimits { leaves: 0, ..limits(params) },
+        prune: pruning(params),
+        folds: params.folds,
+        variables: match params.variables {
+            Variables::Cart => GridVariables::Tree,
+            Variables::Forest => GridVariables::Forest,
+        },
+        optimizer: match params.optimizer {
+            Optimizer::Apso => ThresholdOptimizer::Apso,
+            Optimizer::Pso => ThresholdOptimizer::Pso,
+            Optimizer::Ga => ThresholdOptimizer::Ga,
+            Optimizer::De => ThresholdOptimizer::De,
+            Optimizer::Annealing => ThresholdOptimizer::Annealing,
+            Optimizer::Cmaes => ThresholdOptimizer::CmaEs,
+            Optimizer::Aco => ThresholdOptimizer::Aco,
+            Optimizer::Random => ThresholdOptimizer::Random,
+        },
+        population: params.population.unwrap_or(100),
+        iterations: params.iterations,
+        fitness: fitness(params),
+        empty: match params.empty_cells {
+            EmptyCells::Nearest => EmptyCellRule::Nearest,
+            EmptyCells::Random => EmptyCellRule::Random,
+        },
+        repeats: params.repeats,
+        selection: match params.select_by {
+            SelectBy::Training => GridSelection::Training,
+            SelectBy::CrossValidation => GridSelection::CrossValidation,
+        },
+        max_thresholds: params.grid_thresholds,
+        seed: params.seed,
+    }
+}
+
+/// The fitness of a tree on the training rows.
+fn training_fitness(tree: &ClassifierTree, table: &RankTable, measure: FitnessMeasure) -> f64 {
+    let Some(fitness) = ClassFitness::new(table, measure) else { return 0.0 };
+    let (_, leaves) = fit_nodes(&tree.rules, table, &LeafLoss::Error);
+    let worth =
+        |(leaf, &class): (&NodeFit, &u16)| fitness.contribution(&leaf.sums, usize::from(class));
+    fitness.fitness(leaves.iter().zip(&tree.classes).map(worth).sum())
 }
 
 fn report(tree: &ClassifierTree, swarm: TreeSwarmReport, greedy_loss: Option<f64>) -> TreeReport {
@@ -210,20 +259,6 @@ fn no_grid(job: &Job<'_>, error: &GridError) -> Error {
             );
             let message = Message::from(message).ignore_column(name);
             violation("method", message.text(", or use ").setting("method", "swarm-tree"))
-        }
-        GridError::TooMany { limit, .. } => {
-            let message = format!(
-                "is {limit}, but {error}, few of which would hold a training row; cut the tree \
-                 back with "
-            );
-            let message = Message::from(message)
-                .setting("prune", "1-se")
-                .text(" or ")
-                .setting("max_leaves", 8)
-                .text(", or use ")
-                .setting("method", "swarm-tree")
-                .text(", which needs no grid");
-            violation("grid_thresholds", message)
         }
         GridError::NoClasses | GridError::Engine(_) => Error::Run(error.to_string()),
     }
