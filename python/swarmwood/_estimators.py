@@ -52,7 +52,8 @@ class GreedyBoostClassifier(Classifier):
     colsample_bytree : float, default=1.0
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
-        Maximum number of bins per feature. A whole number from 2 to 255.
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -196,7 +197,8 @@ class GreedyBoostRegressor(Regressor):
     colsample_bytree : float, default=1.0
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
-        Maximum number of bins per feature. A whole number from 2 to 255.
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -317,22 +319,23 @@ class SwarmBoostClassifier(Classifier):
         where its cross-validated score is better); 'sgbdt' (discrete particle swarm over every
         distinct value, as published (SGBDT)); 'sgbdt-bins' (the same swarm over the boundaries
         of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a pretrained model
-        (PSGBDT)).
+        (PSGBDT)); 'policy-gradient' (sequences of rules drawn by a policy network that is
+        trained by REINFORCE, at the fitness of the swarms).
     growth : str | None, default=None
         Order in which a tree grows. None is auto for swarm; oblivious for sgbdt, sgbdt-bins,
-        psgbdt. One of 'auto' (depth for greedy; leaf for swarm, or oblivious if its
-        cross-validated score is better; oblivious for the other swarms); 'depth' (level by
-        level, every node with a positive gain); 'leaf' (the leaf with the largest gain first,
-        until max_leaves is reached); 'oblivious' (level by level, with one split for the whole
-        level).
+        psgbdt, policy-gradient. One of 'auto' (depth for greedy; leaf for swarm, or oblivious
+        if its cross-validated score is better; oblivious for the other swarms); 'depth' (level
+        by level, every node with a positive gain); 'leaf' (the leaf with the largest gain
+        first, until max_leaves is reached); 'oblivious' (level by level, with one split for the
+        whole level).
     n_estimators : int, default=6
         Boosting rounds; each adds one tree, or one tree per class for three or more classes;
         for split-tree the rounds of the model that split points are taken from. A whole number
         from 1 to 1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
-        trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt. A whole number from 0 to
-        32.
+        trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
+        number from 0 to 32.
     max_leaves : int, default=32
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
         swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
@@ -341,17 +344,19 @@ class SwarmBoostClassifier(Classifier):
         Total number of leaves; cross-validation chooses between few large and many small trees;
         0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
-        Only with swarm. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
+        evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
+        1000000000.
     learning_rate : float, default=1.0
         Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
-        psgbdt. A number above 0, at most 1.
+        psgbdt, policy-gradient. A number above 0, at most 1.
     reg_lambda : float, default=0.0
         L2 penalty on leaf values, or on the weights of a linear function. Only with sgbdt,
-        sgbdt-bins, psgbdt. A number from 0.
+        sgbdt-bins, psgbdt, policy-gradient. A number from 0.
     max_bin : int | None, default=None
-        Maximum number of bins per feature. None is 255 for swarm, sgbdt, psgbdt; 100 for
-        sgbdt-bins. A whole number from 2 to 255.
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. None is 255 for swarm, sgbdt,
+        psgbdt, policy-gradient; 100 for sgbdt-bins. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -362,12 +367,13 @@ class SwarmBoostClassifier(Classifier):
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
-        4 trees for swarm-tree. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to
-        1000000.
+        Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
+        numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
+        psgbdt, policy-gradient. A whole number from 1 to 1000000.
     iterations : int, default=100
-        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
-        its number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
+        Iterations of the swarm or of the policy, including the initial one; the paper of sgbdt
+        does not state its number. Only with sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
+        number from 1 to 1000000.
     alpha : float, default=0.45
         Probability that a dimension takes the value of the particle's own best. Only with
         sgbdt, sgbdt-bins, psgbdt. A number from 0 to 1.
@@ -375,23 +381,42 @@ class SwarmBoostClassifier(Classifier):
         Probability that a dimension takes the value of the global best. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
     fitness : str, default='auto'
-        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
-        of 'auto' (accuracy for classes, rmse for numbers, as published); 'accuracy' (share of
-        rows whose class is predicted correctly); 'recall' (mean recall over the classes:
-        sensitivity and specificity for two classes; for single trees); 'loss' (the mean loss of
-        the objective).
+        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt,
+        policy-gradient. One of 'auto' (accuracy for classes, rmse for numbers, as published);
+        'accuracy' (share of rows whose class is predicted correctly); 'recall' (mean recall
+        over the classes: sensitivity and specificity for two classes; for single trees); 'loss'
+        (the mean loss of the objective).
     adaptive : bool, default=False
         Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
         sgbdt, sgbdt-bins, psgbdt.
     mutation : float, default=0.0
         Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
+    initial : str | None, default=None
+        How the rules of the first particles, or of the first policy, are drawn. None is
+        feature-first for sgbdt, sgbdt-bins, policy-gradient; uniform for psgbdt. Only with
+        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'uniform' (all rules of the table
+        alike); 'feature-first' (a feature first and then one of its rules (the paper's
+        algorithm 4)).
     greedy_seed : bool, default=False
         Whether one particle starts at greedily grown trees; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt.
     local_search : bool, default=False
         Whether local search then replaces rules of the best particle one at a time; not in the
         paper. Only with sgbdt, sgbdt-bins, psgbdt.
+    rule_table : str, default='pretrained'
+        Where the rules of the sequences come from. Only with policy-gradient. One of 'distinct'
+        (every distinct value, as for sgbdt); 'bins' (the boundaries of bins, as for
+        sgbdt-bins); 'pretrained' (the splits of a pretrained model, as for psgbdt).
+    hidden_units : int, default=32
+        Number of hidden units of the policy's network. Only with policy-gradient. A whole
+        number from 1 to 256.
+    policy_rate : float, default=0.05
+        Learning rate of the policy (Adam). Only with policy-gradient. A number above 0, at most
+        1.
+    entropy_weight : float, default=0.01
+        Weight of the policy's entropy, which keeps it from converging early. Only with
+        policy-gradient. A number from 0.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -403,15 +428,15 @@ class SwarmBoostClassifier(Classifier):
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
     pretrained : Any, default=None
-        Model whose splits the methods psgbdt and split-tree start from: a file, or a model of
-        XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
+        Model whose splits the methods psgbdt, policy-gradient, split-tree start from: a file,
+        or a model of XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
         1 shows the progress of training.
     """
 
-    _methods = ("swarm", "sgbdt", "sgbdt-bins", "psgbdt")
+    _methods = ("swarm", "sgbdt", "sgbdt-bins", "psgbdt", "policy-gradient")
 
     def __init__(
         self,
@@ -436,8 +461,13 @@ class SwarmBoostClassifier(Classifier):
         fitness: str = "auto",
         adaptive: bool = False,
         mutation: float = 0.0,
+        initial: str | None = None,
         greedy_seed: bool = False,
         local_search: bool = False,
+        rule_table: str = "pretrained",
+        hidden_units: int = 32,
+        policy_rate: float = 0.05,
+        entropy_weight: float = 0.01,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -466,8 +496,13 @@ class SwarmBoostClassifier(Classifier):
         self.fitness = fitness
         self.adaptive = adaptive
         self.mutation = mutation
+        self.initial = initial
         self.greedy_seed = greedy_seed
         self.local_search = local_search
+        self.rule_table = rule_table
+        self.hidden_units = hidden_units
+        self.policy_rate = policy_rate
+        self.entropy_weight = entropy_weight
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -490,22 +525,23 @@ class SwarmBoostRegressor(Regressor):
         where its cross-validated score is better); 'sgbdt' (discrete particle swarm over every
         distinct value, as published (SGBDT)); 'sgbdt-bins' (the same swarm over the boundaries
         of bins (SGBDT-bins)); 'psgbdt' (the same swarm over the splits of a pretrained model
-        (PSGBDT)).
+        (PSGBDT)); 'policy-gradient' (sequences of rules drawn by a policy network that is
+        trained by REINFORCE, at the fitness of the swarms).
     growth : str | None, default=None
         Order in which a tree grows. None is auto for swarm; oblivious for sgbdt, sgbdt-bins,
-        psgbdt. One of 'auto' (depth for greedy; leaf for swarm, or oblivious if its
-        cross-validated score is better; oblivious for the other swarms); 'depth' (level by
-        level, every node with a positive gain); 'leaf' (the leaf with the largest gain first,
-        until max_leaves is reached); 'oblivious' (level by level, with one split for the whole
-        level).
+        psgbdt, policy-gradient. One of 'auto' (depth for greedy; leaf for swarm, or oblivious
+        if its cross-validated score is better; oblivious for the other swarms); 'depth' (level
+        by level, every node with a positive gain); 'leaf' (the leaf with the largest gain
+        first, until max_leaves is reached); 'oblivious' (level by level, with one split for the
+        whole level).
     n_estimators : int, default=6
         Boosting rounds; each adds one tree, or one tree per class for three or more classes;
         for split-tree the rounds of the model that split points are taken from. A whole number
         from 1 to 1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
-        trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt. A whole number from 0 to
-        32.
+        trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
+        number from 0 to 32.
     max_leaves : int, default=32
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
         swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
@@ -514,17 +550,19 @@ class SwarmBoostRegressor(Regressor):
         Total number of leaves; cross-validation chooses between few large and many small trees;
         0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
-        Only with swarm. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
+        evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
+        1000000000.
     learning_rate : float, default=1.0
         Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
-        psgbdt. A number above 0, at most 1.
+        psgbdt, policy-gradient. A number above 0, at most 1.
     reg_lambda : float, default=0.0
         L2 penalty on leaf values, or on the weights of a linear function. Only with sgbdt,
-        sgbdt-bins, psgbdt. A number from 0.
+        sgbdt-bins, psgbdt, policy-gradient. A number from 0.
     max_bin : int | None, default=None
-        Maximum number of bins per feature. None is 255 for swarm, sgbdt, psgbdt; 100 for
-        sgbdt-bins. A whole number from 2 to 255.
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. None is 255 for swarm, sgbdt,
+        psgbdt, policy-gradient; 100 for sgbdt-bins. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -542,12 +580,13 @@ class SwarmBoostRegressor(Regressor):
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
-        4 trees for swarm-tree. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to
-        1000000.
+        Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
+        numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
+        psgbdt, policy-gradient. A whole number from 1 to 1000000.
     iterations : int, default=100
-        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
-        its number. Only with sgbdt, sgbdt-bins, psgbdt. A whole number from 1 to 1000000.
+        Iterations of the swarm or of the policy, including the initial one; the paper of sgbdt
+        does not state its number. Only with sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
+        number from 1 to 1000000.
     alpha : float, default=0.45
         Probability that a dimension takes the value of the particle's own best. Only with
         sgbdt, sgbdt-bins, psgbdt. A number from 0 to 1.
@@ -555,21 +594,40 @@ class SwarmBoostRegressor(Regressor):
         Probability that a dimension takes the value of the global best. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
     fitness : str, default='auto'
-        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt. One
-        of 'auto' (accuracy for classes, rmse for numbers, as published); 'rmse' (root mean
-        squared error); 'loss' (the mean loss of the objective).
+        What the swarm optimises on the training rows. Only with sgbdt, sgbdt-bins, psgbdt,
+        policy-gradient. One of 'auto' (accuracy for classes, rmse for numbers, as published);
+        'rmse' (root mean squared error); 'loss' (the mean loss of the objective).
     adaptive : bool, default=False
         Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
         sgbdt, sgbdt-bins, psgbdt.
     mutation : float, default=0.0
         Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
+    initial : str | None, default=None
+        How the rules of the first particles, or of the first policy, are drawn. None is
+        feature-first for sgbdt, sgbdt-bins, policy-gradient; uniform for psgbdt. Only with
+        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'uniform' (all rules of the table
+        alike); 'feature-first' (a feature first and then one of its rules (the paper's
+        algorithm 4)).
     greedy_seed : bool, default=False
         Whether one particle starts at greedily grown trees; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt.
     local_search : bool, default=False
         Whether local search then replaces rules of the best particle one at a time; not in the
         paper. Only with sgbdt, sgbdt-bins, psgbdt.
+    rule_table : str, default='pretrained'
+        Where the rules of the sequences come from. Only with policy-gradient. One of 'distinct'
+        (every distinct value, as for sgbdt); 'bins' (the boundaries of bins, as for
+        sgbdt-bins); 'pretrained' (the splits of a pretrained model, as for psgbdt).
+    hidden_units : int, default=32
+        Number of hidden units of the policy's network. Only with policy-gradient. A whole
+        number from 1 to 256.
+    policy_rate : float, default=0.05
+        Learning rate of the policy (Adam). Only with policy-gradient. A number above 0, at most
+        1.
+    entropy_weight : float, default=0.01
+        Weight of the policy's entropy, which keeps it from converging early. Only with
+        policy-gradient. A number from 0.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -579,15 +637,15 @@ class SwarmBoostRegressor(Regressor):
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
     pretrained : Any, default=None
-        Model whose splits the methods psgbdt and split-tree start from: a file, or a model of
-        XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
+        Model whose splits the methods psgbdt, policy-gradient, split-tree start from: a file,
+        or a model of XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
         1 shows the progress of training.
     """
 
-    _methods = ("swarm", "sgbdt", "sgbdt-bins", "psgbdt")
+    _methods = ("swarm", "sgbdt", "sgbdt-bins", "psgbdt", "policy-gradient")
 
     def __init__(
         self,
@@ -614,8 +672,13 @@ class SwarmBoostRegressor(Regressor):
         fitness: str = "auto",
         adaptive: bool = False,
         mutation: float = 0.0,
+        initial: str | None = None,
         greedy_seed: bool = False,
         local_search: bool = False,
+        rule_table: str = "pretrained",
+        hidden_units: int = 32,
+        policy_rate: float = 0.05,
+        entropy_weight: float = 0.01,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -645,8 +708,13 @@ class SwarmBoostRegressor(Regressor):
         self.fitness = fitness
         self.adaptive = adaptive
         self.mutation = mutation
+        self.initial = initial
         self.greedy_seed = greedy_seed
         self.local_search = local_search
+        self.rule_table = rule_table
+        self.hidden_units = hidden_units
+        self.policy_rate = policy_rate
+        self.entropy_weight = entropy_weight
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
@@ -683,13 +751,16 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         swarm-tree the size with the best cross-validated error. Only with swarm-tree, cart,
         apso-tree. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
-        Only with swarm-tree. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
+        evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
+        number from 0 to 1000000000.
     criterion : str, default='auto'
         Split criterion of a single tree. Only with swarm-tree, cart. One of 'auto' (gini for
         cart and mix for swarm-tree if the target has classes, squared if it is a number);
         'accuracy' (misclassification rate); 'mix' (mean of misclassification rate and Gini
-        impurity); 'gini' (Gini impurity); 'entropy' (entropy, which is the log loss).
+        impurity); 'gini' (Gini impurity); 'entropy' (entropy, which is the log loss);
+        'gain-ratio' (decrease of the entropy divided by the entropy of the split itself, as
+        C4.5; only for cart).
     costs : Any, default=None
         Misclassification costs, one row per true class, one column per predicted class: with
         '0,1;5,0' misclassifying the second class costs five times as much. Only with
@@ -727,20 +798,22 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         L2 penalty on leaf values, or on the weights of a linear function. Only with split-tree.
         A number from 0.
     max_bin : int, default=255
-        Maximum number of bins per feature. Only with split-tree. A whole number from 2 to 255.
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. Only with split-tree. A whole
+        number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
-        4 trees for swarm-tree. Only with swarm-tree, apso-tree, tso-tree, split-tree. A whole
-        number from 1 to 1000000.
+        Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
+        numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
+        tso-tree, split-tree. A whole number from 1 to 1000000.
     iterations : int | None, default=None
-        Iterations of the swarm, including the initial one; the paper of sgbdt does not state
-        its number. None is 500 for apso-tree; 200 for tso-tree; 100 for split-tree. Only with
-        apso-tree, tso-tree, split-tree. A whole number from 1 to 1000000.
+        Iterations of the swarm or of the policy, including the initial one; the paper of sgbdt
+        does not state its number. None is 500 for apso-tree; 200 for tso-tree; 100 for
+        split-tree. Only with apso-tree, tso-tree, split-tree. A whole number from 1 to 1000000.
     alpha : float, default=0.45
         Probability that a dimension takes the value of the particle's own best. Only with
         split-tree. A number from 0 to 1.
@@ -773,8 +846,8 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
     pretrained : Any, default=None
-        Model whose splits the methods psgbdt and split-tree start from: a file, or a model of
-        XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
+        Model whose splits the methods psgbdt, policy-gradient, split-tree start from: a file,
+        or a model of XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
@@ -869,24 +942,31 @@ class SwarmTreeRegressor(SingleTree, Regressor):
     ----------
     method : str, default='swarm-tree'
         Training method. One of 'swarm-tree' (search over one whole tree); 'cart' (one tree,
-        grown greedily and pruned by cross-validation (CART)).
-    max_depth : int, default=0
+        grown greedily and pruned by cross-validation (CART)); 'split-tree' (one tree by a
+        discrete particle swarm over the splits of a pretrained model).
+    n_estimators : int, default=6
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
+        for split-tree the rounds of the model that split points are taken from. Only with
+        split-tree. A whole number from 1 to 1000000.
+    max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
-        trees. A whole number from 0 to 32.
+        trees. None is 0 for swarm-tree, cart; 4 for split-tree. A whole number from 0 to 32.
     max_leaves : int, default=0
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. A whole number from 0 to
-        1048576.
+        swarm-tree the size with the best cross-validated error. Only with swarm-tree, cart. A
+        whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm) or descents (swarm-tree); 0 is no limit.
-        Only with swarm-tree. A whole number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
+        evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
+        number from 0 to 1000000000.
     criterion : str, default='auto'
-        Split criterion of a single tree. One of 'auto' (gini for cart and mix for swarm-tree if
-        the target has classes, squared if it is a number); 'squared' (squared error around the
-        mean of the leaf); 'absolute' (absolute error around the median of the leaf).
+        Split criterion of a single tree. Only with swarm-tree, cart. One of 'auto' (gini for
+        cart and mix for swarm-tree if the target has classes, squared if it is a number);
+        'squared' (squared error around the mean of the leaf); 'absolute' (absolute error around
+        the median of the leaf).
     min_samples_leaf : int | str, default='auto'
         Minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for
-        numbers. A whole number from 1 to 4294967296.
+        numbers. Only with swarm-tree, cart. A whole number from 1 to 4294967296.
     thresholds : int, default=0
         Maximum number of candidate thresholds per feature; 0 is one between any two values. A
         whole number from 0 to 65534.
@@ -898,7 +978,18 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         cross-validated error); '1-se' (to the smallest size within one standard error of it);
         'none' (no pruning).
     folds : int, default=5
-        Number of cross-validation folds. A whole number from 2 to 100.
+        Number of cross-validation folds. Only with swarm-tree, cart. A whole number from 2 to
+        100.
+    learning_rate : float, default=1.0
+        Learning rate: the share of each step that is taken. Only with split-tree. A number
+        above 0, at most 1.
+    reg_lambda : float, default=1.0
+        L2 penalty on leaf values, or on the weights of a linear function. Only with split-tree.
+        A number from 0.
+    max_bin : int, default=255
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature. Only with split-tree. A whole
+        number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -909,8 +1000,28 @@ class SwarmTreeRegressor(SingleTree, Regressor):
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
-        Number of particles; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and
-        4 trees for swarm-tree. Only with swarm-tree. A whole number from 1 to 1000000.
+        Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
+        numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree,
+        split-tree. A whole number from 1 to 1000000.
+    iterations : int, default=100
+        Iterations of the swarm or of the policy, including the initial one; the paper of sgbdt
+        does not state its number. Only with split-tree. A whole number from 1 to 1000000.
+    alpha : float, default=0.45
+        Probability that a dimension takes the value of the particle's own best. Only with
+        split-tree. A number from 0 to 1.
+    beta : float, default=0.45
+        Probability that a dimension takes the value of the global best. Only with split-tree. A
+        number from 0 to 1.
+    fitness : str, default='auto'
+        What the swarm optimises on the training rows. Only with split-tree. One of 'auto'
+        (accuracy for classes, rmse for numbers, as published); 'rmse' (root mean squared
+        error); 'loss' (the mean loss of the objective).
+    adaptive : bool, default=False
+        Whether alpha and beta adapt to the state of the swarm; not in the paper. Only with
+        split-tree.
+    mutation : float, default=0.0
+        Probability that a dimension is redrawn after a move; not in the paper. Only with
+        split-tree. A number from 0 to 1.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -919,19 +1030,23 @@ class SwarmTreeRegressor(SingleTree, Regressor):
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
+    pretrained : Any, default=None
+        Model whose splits the methods psgbdt, policy-gradient, split-tree start from: a file,
+        or a model of XGBoost, LightGBM, CatBoost, scikit-learn or swarmwood.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
         1 shows the progress of training.
     """
 
-    _methods = ("swarm-tree", "cart")
+    _methods = ("swarm-tree", "cart", "split-tree")
 
     def __init__(
         self,
         *,
         method: str = "swarm-tree",
-        max_depth: int = 0,
+        n_estimators: int = 6,
+        max_depth: int | None = None,
         max_leaves: int = 0,
         budget: int = 0,
         criterion: str = "auto",
@@ -940,18 +1055,29 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         guard: bool | str = "auto",
         prune: str = "best",
         folds: int = 5,
+        learning_rate: float = 1.0,
+        reg_lambda: float = 1.0,
+        max_bin: int = 255,
         random_state: Any = None,
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         validation_fraction: float = 0.0,
         population: int | str = "auto",
+        iterations: int = 100,
+        alpha: float = 0.45,
+        beta: float = 0.45,
+        fitness: str = "auto",
+        adaptive: bool = False,
+        mutation: float = 0.0,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
+        pretrained: Any = None,
         importance_type: str = "gain",
         verbose: int = 0,
     ) -> None:
         self.method = method
+        self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_leaves = max_leaves
         self.budget = budget
@@ -961,13 +1087,23 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.guard = guard
         self.prune = prune
         self.folds = folds
+        self.learning_rate = learning_rate
+        self.reg_lambda = reg_lambda
+        self.max_bin = max_bin
         self.random_state = random_state
         self.huber_delta = huber_delta
         self.quantile = quantile
         self.validation_fraction = validation_fraction
         self.population = population
+        self.iterations = iterations
+        self.alpha = alpha
+        self.beta = beta
+        self.fitness = fitness
+        self.adaptive = adaptive
+        self.mutation = mutation
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
+        self.pretrained = pretrained
         self.importance_type = importance_type
         self.verbose = verbose

@@ -54,7 +54,7 @@ CLASSIFICATION_CHOICES = {
     "objective": {"logistic", "softmax"},
     "metric": {"logloss", "accuracy"},
     "fitness": {"accuracy", "recall"},
-    "criterion": {"accuracy", "mix", "gini", "entropy"},
+    "criterion": {"accuracy", "mix", "gini", "entropy", "gain-ratio"},
 }
 REGRESSION_CHOICES = {
     "objective": {"squared", "squared-log", "absolute", "huber", "quantile", "poisson"},
@@ -102,7 +102,7 @@ def pretrained_methods() -> list[str]:
 
 def python_parameters(family: str, task: str) -> list[Parameter]:
     """Return the parameters of an estimator that the core does not have."""
-    pretrained = " and ".join(pretrained_methods())
+    pretrained = ", ".join(pretrained_methods())
     class_weight = Parameter(
         "class_weight",
         "dict[Any, float] | str | None",
