@@ -18,6 +18,12 @@ impl WeightedValues {
         self.values.push(value);
     }
 
+    /// The numbers, if each weighs one and none is NaN.
+    pub(super) fn plain(&self) -> Option<&[f64]> {
+        let is_plain = self.weights.is_empty() && !self.values.iter().any(|value| value.is_nan());
+        is_plain.then_some(&self.values[..])
+    }
+
     /// Hands the numbers over in ascending order, each with its weight; of equal numbers the light
     /// ones come first.
     pub(super) fn sorted(self) -> Box<dyn Iterator<Item = (f64, f64)>> {
