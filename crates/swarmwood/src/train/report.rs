@@ -40,17 +40,16 @@ pub struct TrainResult {
 impl TrainResult {
     /// The amount of finished work as text: `12 rounds`.
     pub fn finished_work(&self) -> String {
-        let tree_swarm = self.tree.as_ref().and_then(|tree| tree.swarm.as_ref());
-        let iterations = self.swarm.as_ref().map(|swarm| swarm.iterations);
-        let (count, unit) = match iterations.or(tree_swarm.map(|swarm| swarm.iterations)) {
-            Some(iterations) => (iterations, "iteration"),
-            None => match &self.tree {
-                Some(tree) => (tree.descents, "descent"),
-                None => (self.rounds, "round"),
-            },
-        };
-        format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+        match (&self.swarm, &self.tree) {
+            (Some(swarm), _) => counted(swarm.iterations, "iteration"),
+            (None, Some(tree)) => tree.finished_work(),
+            (None, None) => counted(self.rounds, "round"),
+        }
     }
+}
+
+fn counted(count: usize, unit: &str) -> String {
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The report of a published particle swarm over ensembles.
@@ -93,6 +92,20 @@ pub struct TreeReport {
     pub candidates: Vec<TreeCandidateScore>,
     /// The report of a particle swarm over one tree.
     pub swarm: Option<TreeSwarmReport>,
+}
+
+impl TreeReport {
+    /// How far the search of the tree came, for notes. CART alone makes no descents.
+    pub fn finished_work(&self) -> String {
+        match &self.swarm {
+            Some(swarm) => counted(swarm.iterations, "iteration"),
+            None if self.descents == 0 => {
+                let unit = if self.leaves == 1 { "leaf" } else { "leaves" };
+                format!("a tree of {} {unit}", self.leaves)
+            }
+            None => counted(self.descents, "descent"),
+        }
+    }
 }
 
 /// The report of a particle swarm over one tree.

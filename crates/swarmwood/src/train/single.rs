@@ -209,10 +209,7 @@ fn find_tree(
     let budget = context.budget;
     if budget.is_interrupted() && budget.deadline_passed() {
         let limit = job.params.time_limit;
-        let done = match &found.report.swarm {
-            Some(swarm) => format!("{} iterations", swarm.iterations),
-            None => format!("{} descents", found.report.descents),
-        };
+        let done = found.report.finished_work();
         found.notes.push(format!("the time limit of {limit} s ended training after {done}"));
     }
     found.warnings.splice(0..0, warnings);
