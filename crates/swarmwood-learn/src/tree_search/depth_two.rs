@@ -12,6 +12,7 @@
 //! Levels of a category are ordered by the share of the first class, and the result is exact only
 //! along that order. Missing values lie below all codes or above all of them; both are tried.
 
+use super::feature_screen;
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
 use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
@@ -24,13 +25,19 @@ const ROWS_PER_CHECK: usize = 1 << 14;
 /// Maximum number of classes for which all pairs of predictions are tried.
 const MAX_CLASSES: usize = 4;
 
-/// Whether the best tree of two levels can be computed exactly.
+/// Whether all features are searched, so that the result is provably the best.
+pub(super) fn is_exhaustive(table: &RankTable) -> bool {
+    feature_screen::varying(table).len() <= feature_screen::MAX_PAIR_FEATURES
+}
+
+/// Whether the best tree of two levels can be computed for the loss.
 pub(super) fn can_solve(table: &RankTable, loss: &LeafLoss) -> bool {
     let few = matches!(table.target(), RankTarget::Classes { count, .. } if (2..=MAX_CLASSES).contains(count));
     few && matches!(loss, LeafLoss::Error | LeafLoss::Costs(_))
 }
 
-/// The best subtree with at most two levels and `max_leaves` (3 or 4) leaves; `None` if no first
+/// The best subtree with at most two levels and `max_leaves` (3 or 4) leaves over the features that
+/// are searched in pairs; `None` if no first
 /// rule is allowed, or when the budget is interrupted.
 pub(super) fn best(
     table: &RankTable,
@@ -39,9 +46,7 @@ pub(super) fn best(
     max_leaves: usize,
     context: Context<'_>,
 ) -> Option<Subtree> {
-    let features: Vec<u32> = (0..table.columns().len() as u32)
-        .filter(|&at| table.columns()[at as usize].max_code() > 0)
-        .collect();
+    let features = feature_screen::pair_features(table, rows, context);
     let search = DepthTwoSearch::new(table, rows, criterion, &features, context)?;
     let found = context.pool.map(features.len(), |at| search.best_root(at, max_leaves));
     if context.budget.is_interrupted() {
@@ -54,7 +59,9 @@ pub(super) fn best(
         .flatten()
         .reduce(|best, other| if other.loss < best.loss { other } else { best })?;
 
-    // The second rules are searched once more, now that only one pair of sides is left.
+    // The second rules are searched once more, among all features, now that only one pair of sides
+    // is left.
+    let features = feature_screen::varying(table);
     let codes = table.columns()[best.rule.feature as usize].codes();
     let (right, left): (Vec<u32>, Vec<u32>) =
         rows.iter().partition(|&&row| best.rule.goes_right(codes[row as usize]));

@@ -10,7 +10,7 @@
 //! The result is exact for the coarse cuts, and a start for descents, which use all cuts. Missing
 //! values lie below all others here; levels of a category are ordered by their mean target.
 
-use super::{SearchContext, error_counts};
+use super::{SearchContext, error_counts, feature_screen};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
 use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
@@ -24,12 +24,6 @@ const PAIR_BINS: usize = 32;
 
 /// Maximum number of bins for three levels.
 const ROOT_BINS: usize = 16;
-
-/// Maximum number of features.
-const MAX_AXES: usize = 256;
-
-/// Maximum number of cells of all tables together.
-const MAX_CELLS: usize = 1 << 22;
 
 /// Cells that are updated between two checks of the budget.
 const CELLS_PER_CHECK: usize = 1 << 20;
@@ -60,8 +54,8 @@ struct DepthTwoTree {
 }
 
 impl SearchContext<'_> {
-    /// The best subtree of two levels for some rows over coarse cuts; `None` if the loss or the
-    /// number of features does not allow it, or when the budget is interrupted.
+    /// The best subtree of two levels for some rows over coarse cuts; `None` if the loss does
+    /// not allow it, or when the budget is interrupted.
     pub(super) fn best_of_two_levels(&self, rows: &[u32], max_leaves: usize) -> Option<Subtree> {
         let axes = self.axes(rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
         let two = self.dispatch(&axes, rows, |work| work.two_levels(max_leaves))??;
@@ -108,13 +102,12 @@ impl SearchContext<'_> {
         Some(found.into_iter().map(|(axis, bin, _)| (axis as u8, bin as u8)).collect())
     }
 
-    /// The features divided into bins; `None` if there are none or too many.
+    /// The features to search in pairs, divided into bins; `None` if there are none.
     fn axes(&self, rows: &[u32], bins: usize) -> Option<Vec<BinnedAxis>> {
         let mut axes = Vec::new();
-        for &feature in &self.features {
+        for feature in feature_screen::pair_features(self.table, rows, self.context) {
             axes.extend(BinnedAxis::new(self.table, rows, feature, bins));
-            let cells = axes.len() * (axes.len() + 1) / 2 * bins * bins;
-            if axes.len() > MAX_AXES || cells > MAX_CELLS || self.is_interrupted() {
+            if self.is_interrupted() {
                 return None;
             }
         }

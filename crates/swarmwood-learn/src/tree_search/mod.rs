@@ -16,6 +16,7 @@
 mod depth_two;
 mod descent;
 mod error_counts;
+mod feature_screen;
 mod lookahead;
 mod perturb;
 mod select;
@@ -406,7 +407,8 @@ impl SearchContext<'_> {
         let TreeLimits { depth, leaves, .. } = self.config.limits;
         let is_proven = (1..=2).contains(&depth)
             && leaves == 0
-            && depth_two::can_solve(self.table, &self.config.loss);
+            && depth_two::can_solve(self.table, &self.config.loss)
+            && depth_two::is_exhaustive(self.table);
         if is_proven { 0 } else { self.config.descents }
     }
 
