@@ -2,9 +2,10 @@
 
 use swarmwood_model::{Child, Leaf, Level, Node, ObliviousTree, Shape, Tree};
 
+use crate::bins::Layout;
 use crate::bins::layout::{CodeThreshold, Route};
-use crate::bins::{Layout, Rule};
 use crate::kernels::partition::partition_by;
+use crate::rule::BinRule;
 
 /// A grown tree. Children come after their parent; leaf values hold the learning rate.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,7 +23,7 @@ pub struct BinnedTree {
 #[derive(Debug, Clone, PartialEq)]
 pub struct BinnedSplit {
     /// The rule.
-    pub rule: Rule,
+    pub rule: BinRule,
     /// Where failing rows go.
     pub left: Child,
     /// Where passing rows go.
@@ -94,7 +95,7 @@ impl NodeTest {
     fn side(&self, columns: &[Vec<u8>], row: usize) -> usize {
         match self {
             NodeTest::CodeThreshold(beyond) => {
-                usize::from(beyond.right(columns[beyond.column][row]))
+                usize::from(beyond.goes_right(columns[beyond.column][row]))
             }
             NodeTest::Table(route) => {
                 usize::from(route.right[usize::from(columns[route.column][row])])
@@ -114,7 +115,9 @@ impl NodeTest {
         match self {
             NodeTest::CodeThreshold(beyond) => {
                 let codes = &columns[beyond.column][start..];
-                partition_by(rows, aside, |row| usize::from(beyond.right(codes[usize::from(row)])))
+                partition_by(rows, aside, |row| {
+                    usize::from(beyond.goes_right(codes[usize::from(row)]))
+                })
             }
             NodeTest::Table(route) => {
                 let codes = &columns[route.column][start..];
@@ -193,10 +196,10 @@ mod tests {
     use swarmwood_search::rng::Stream;
 
     use super::*;
-    use crate::bins::Cut;
     use crate::data::{Chunk, Column};
     use crate::dataset::Dataset;
     use crate::pool::Pool;
+    use crate::rule::Cut;
 
     /// A tree of random rules, grown by splitting a random leaf again and again.
     fn random_tree(splits: usize, layout: &Layout, stream: &mut Stream) -> BinnedTree {
@@ -205,7 +208,7 @@ mod tests {
         for node in 0..splits {
             let feature = below(layout.features().len());
             let code = 1 + below(layout.features()[feature].bins() - 1) as u8;
-            let rule = Rule {
+            let rule = BinRule {
                 feature: feature as u32,
                 cut: Cut::Above(code),
                 missing_right: below(2) == 1,

@@ -22,6 +22,7 @@ pub mod pool;
 pub mod rank_table;
 pub mod rank_tree;
 pub mod ridge;
+pub mod rule;
 pub mod split;
 pub mod stats;
 mod task_batches;

@@ -12,10 +12,11 @@
 mod few;
 
 use crate::bins::layout::{FeatureBins, FeaturePlace};
-use crate::bins::{CODES, CodeSet, Cut, Layout, Rule};
+use crate::bins::{CODES, Layout};
 use crate::kernels::gains::{CutLimits, Prefix, greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{GradientScale, GradientSums, gradient, hessian};
+use crate::rule::{BinRule, BitSet, Cut};
 
 pub use few::{FEW, FewRows};
 
@@ -67,7 +68,7 @@ impl Penalties {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SplitCandidate {
     /// The rule.
-    pub rule: Rule,
+    pub rule: BinRule,
     /// Gain in real units, γ taken off.
     pub gain: f64,
 }
@@ -230,7 +231,7 @@ impl SplitSearch<'_> {
         }
         let gain = self.gain(best, base, nodes.len())?;
         let cut = self.cut(&order, cut, bins);
-        Some(SplitCandidate { rule: Rule { feature, cut, missing_right }, gain })
+        Some(SplitCandidate { rule: BinRule { feature, cut, missing_right }, gain })
     }
 
     /// What a split that scores so much gains over nodes as they are, in real units; none if it is
@@ -250,7 +251,7 @@ impl SplitSearch<'_> {
     }
 
     /// A value never seen missing in these nodes goes where most rows go.
-    pub fn settle_missing(&self, rule: &mut Rule, nodes: &[NodeTable<'_>]) {
+    pub fn settle_missing(&self, rule: &mut BinRule, nodes: &[NodeTable<'_>]) {
         let missing_seen = match self.layout.places()[rule.feature as usize] {
             FeaturePlace::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
             _ => false,
@@ -364,19 +365,15 @@ impl SplitSearch<'_> {
         sums[usize::from(default)] = rest;
     }
 
-    fn cut(&self, order: &ScanOrder, cut: usize, bins: usize) -> Cut {
+    fn cut(&self, order: &ScanOrder, cut: usize, bins: usize) -> Cut<u8> {
         match order {
             ScanOrder::Natural => Cut::Above(cut as u8 + 1),
-            ScanOrder::Sorted { codes } => {
-                let mut set = CodeSet::default();
-                codes[cut + 1..bins].iter().for_each(|&code| set.insert(code));
-                Cut::In(set)
-            }
+            ScanOrder::Sorted { codes } => Cut::In(codes[cut + 1..bins].iter().copied().collect()),
         }
     }
 
     /// The packed sums of a node's two sides under a rule.
-    pub fn sides(&self, rule: &Rule, node: &NodeTable<'_>) -> (u64, u64) {
+    pub fn sides(&self, rule: &BinRule, node: &NodeTable<'_>) -> (u64, u64) {
         let mut codes = [0; CODES];
         let bins = self.layout.features()[rule.feature as usize].bins();
         let codes: &[u64] = match self.layout.places()[rule.feature as usize] {

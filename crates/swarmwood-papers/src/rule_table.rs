@@ -17,9 +17,10 @@
 use std::ops::Range;
 
 use swarmwood_learn::binned_tree::BinnedTree;
+use swarmwood_learn::bins::MISSING_CODE;
 use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
-use swarmwood_learn::bins::{CodeSet, Cut, MISSING_CODE, Rule};
 use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::rule::{BinRule, CodeSet, Cut};
 
 /// Numbered rules, feature after feature.
 ///
@@ -45,7 +46,7 @@ use swarmwood_learn::dataset::Dataset;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleTable {
-    rules: Vec<Rule>,
+    rules: Vec<BinRule>,
     groups: Vec<FeatureRules>,
     /// Whether some training row misses the feature: only then does a rule's side for missing
     /// values matter.
@@ -86,14 +87,14 @@ impl RuleTable {
     /// The table with more rules; those that no row can tell from one of its own are left out. The
     /// numbers of rules that follow a new one change.
     #[must_use]
-    pub fn with(self, more: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn with(self, more: impl IntoIterator<Item = BinRule>) -> Self {
         let mut rules = self.rules;
         rules.extend(more);
         RuleTable::new(rules, self.missed)
     }
 
     /// A table of these rules, whose bins must be those of the data set.
-    pub fn of_rules(data: &Dataset, rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn of_rules(data: &Dataset, rules: impl IntoIterator<Item = BinRule>) -> Self {
         RuleTable::new(rules.into_iter().collect(), missed_features(data))
     }
 
@@ -107,7 +108,7 @@ impl RuleTable {
             let (feature, count) = (at as u32, bins.bins() as u8);
             match bins {
                 FeatureBins::Number(edges) => {
-                    let cut = |code| Rule {
+                    let cut = |code| BinRule {
                         feature,
                         cut: Cut::Above(code),
                         missing_right: code == count,
@@ -122,9 +123,9 @@ impl RuleTable {
                     // Of two levels, each is the other's complement; one alone differs from missing
                     // values only.
                     let levels = if count == 2 && !missed[at] { 1..=1 } else { 1..=count };
-                    rules.extend(levels.map(|code| Rule {
+                    rules.extend(levels.map(|code| BinRule {
                         feature,
-                        cut: only(code),
+                        cut: Cut::In(CodeSet::from_iter([code])),
                         missing_right: false,
                     }));
                 }
@@ -133,7 +134,7 @@ impl RuleTable {
         RuleTable::new(rules, missed)
     }
 
-    fn new(mut rules: Vec<Rule>, missed: Vec<bool>) -> Self {
+    fn new(mut rules: Vec<BinRule>, missed: Vec<bool>) -> Self {
         rules.sort_by_key(|rule| told(rule, &missed));
         rules.dedup_by_key(|rule| told(rule, &missed));
         let mut groups: Vec<FeatureRules> = Vec::new();
@@ -157,17 +158,17 @@ impl RuleTable {
     }
 
     /// The rules in the order of their numbers.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[BinRule] {
         &self.rules
     }
 
     /// The rule of a number.
-    pub fn rule(&self, index: u32) -> Option<&Rule> {
+    pub fn rule(&self, index: u32) -> Option<&BinRule> {
         self.rules.get(index as usize)
     }
 
     /// The number of a rule, or of one that no training row can tell from it.
-    pub fn index_of(&self, rule: &Rule) -> Option<u32> {
+    pub fn index_of(&self, rule: &BinRule) -> Option<u32> {
         let wanted = told(rule, &self.missed);
         self.rules
             .binary_search_by_key(&wanted, |rule| told(rule, &self.missed))
@@ -184,15 +185,9 @@ impl RuleTable {
 
 /// The rule as far as training rows can tell: the side of missing values counts only where there
 /// are some.
-fn told(rule: &Rule, missed: &[bool]) -> Rule {
+fn told(rule: &BinRule, missed: &[bool]) -> BinRule {
     let matters = missed.get(rule.feature as usize).copied().unwrap_or(true);
-    Rule { missing_right: rule.missing_right && matters, ..*rule }
-}
-
-fn only(code: u8) -> Cut {
-    let mut set = CodeSet::default();
-    set.insert(code);
-    Cut::In(set)
+    BinRule { missing_right: rule.missing_right && matters, ..*rule }
 }
 
 /// Which features some row misses. A feature that shares a column never is missing.
@@ -236,11 +231,11 @@ mod tests {
     }
 
     /// The rule that the paper writes as `(feature, value)`.
-    fn above(data: &Dataset, feature: u32, value: f64) -> Rule {
+    fn above(data: &Dataset, feature: u32, value: f64) -> BinRule {
         let FeatureBins::Number(edges) = &data.layout.features()[feature as usize] else {
             unreachable!()
         };
-        Rule { feature, cut: Cut::Above(edges.code(value)), missing_right: false }
+        BinRule { feature, cut: Cut::Above(edges.code(value)), missing_right: false }
     }
 
     #[test]
@@ -256,7 +251,8 @@ mod tests {
             .map(|&(feature, value)| table.index_of(&above(&data, feature, value)).unwrap())
             .collect();
         assert_eq!(sequence, [5, 3, 1, 0, 2, 4, 7]);
-        let rules: Vec<Rule> = sequence.iter().map(|&index| *table.rule(index).unwrap()).collect();
+        let rules: Vec<BinRule> =
+            sequence.iter().map(|&index| *table.rule(index).unwrap()).collect();
         for (rule, (feature, value)) in rules.iter().zip(tree) {
             assert_eq!((rule.feature, rule.cut), (feature, above(&data, feature, value).cut));
         }
@@ -284,7 +280,7 @@ mod tests {
         assert_eq!(lengths, [(0, 3), (1, 3)], "the constant has none");
         assert_eq!(
             table.rule(2),
-            Some(&Rule { feature: 0, cut: Cut::Above(3), missing_right: true })
+            Some(&BinRule { feature: 0, cut: Cut::Above(3), missing_right: true })
         );
         // No threshold above infinity.
         let data = numbers(&[&[1.0, 2.0, f64::NAN, f64::INFINITY]]);
@@ -313,10 +309,13 @@ mod tests {
     #[test]
     fn pretrained_keeps_each_rule_that_rows_can_tell_once() {
         let data = numbers(&[&[1.0, 2.0, f64::NAN, 3.0], &[4.0, 5.0, 6.0, 7.0]]);
-        let rule =
-            |feature, code, missing_right| Rule { feature, cut: Cut::Above(code), missing_right };
-        let tree = |rules: &[Rule]| {
-            let node = |&rule: &Rule| BinnedSplit {
+        let rule = |feature, code, missing_right| BinRule {
+            feature,
+            cut: Cut::Above(code),
+            missing_right,
+        };
+        let tree = |rules: &[BinRule]| {
+            let node = |&rule: &BinRule| BinnedSplit {
                 rule,
                 left: Child::Leaf(0),
                 right: Child::Leaf(0),

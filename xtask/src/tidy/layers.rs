@@ -73,7 +73,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-learn",
         rows: &[
-            &["budget", "data", "event", "pool", "fold_split"],
+            &["budget", "data", "event", "pool", "fold_split", "rule"],
             &["context"],
             &["plan"],
             &["task_batches"],

@@ -7,10 +7,10 @@ use swarmwood_model::{Feature, Kind, LevelSet, Split, Test};
 use super::bundle::{self, Bundle, BundleCandidate};
 use super::edges::Edges;
 use super::levels::CategoryLevels;
-use super::rule::{Cut, Rule};
 use super::{CODES, MISSING_CODE};
 use crate::data::{Chunk, Column};
 use crate::pool::Pool;
+use crate::rule::{BinRule, BitSet, Cut};
 
 /// The bins of one feature.
 #[derive(Debug, Clone, PartialEq)]
@@ -346,7 +346,7 @@ impl Layout {
     }
 
     /// The rule as a side for every stored code.
-    pub fn route(&self, rule: &Rule) -> Route {
+    pub fn route(&self, rule: &BinRule) -> Route {
         let feature = rule.feature as usize;
         let mut right = [0; CODES];
         let column = match self.places[feature] {
@@ -356,18 +356,19 @@ impl Layout {
                         right[0] = u8::from(rule.missing_right);
                         right[usize::from(last) + 1..].fill(1);
                     }
-                    Cut::In(_) => (0..=255u8)
-                        .for_each(|code| right[usize::from(code)] = u8::from(rule.right(code))),
+                    Cut::In(_) => (0..=255u8).for_each(|code| {
+                        right[usize::from(code)] = u8::from(rule.goes_right(code))
+                    }),
                 }
                 column
             }
             FeaturePlace::Bundled { column, default, first } => {
-                right.fill(u8::from(rule.right(default)));
+                right.fill(u8::from(rule.goes_right(default)));
                 for code in
                     (1..=self.features[feature].bins() as u8).filter(|&code| code != default)
                 {
                     right[usize::from(stored_code(code, default, first))] =
-                        u8::from(rule.right(code));
+                        u8::from(rule.goes_right(code));
                 }
                 column
             }
@@ -377,7 +378,7 @@ impl Layout {
     }
 
     /// The rule as a column and a question about its codes, if two numbers can say it.
-    pub fn beyond(&self, rule: &Rule) -> Option<CodeThreshold> {
+    pub fn beyond(&self, rule: &BinRule) -> Option<CodeThreshold> {
         match (self.places[rule.feature as usize], rule.cut) {
             // A missing value has code 0; one less is more than any other code.
             (FeaturePlace::Alone { column }, Cut::Above(last)) if rule.missing_right => {
@@ -391,7 +392,7 @@ impl Layout {
     }
 
     /// The rule as a split over values.
-    pub fn split(&self, rule: &Rule) -> Split {
+    pub fn split(&self, rule: &BinRule) -> Split {
         let test = match (&self.features[rule.feature as usize], rule.cut) {
             (FeatureBins::Number(edges), Cut::Above(code)) => {
                 // The last code asks "is the value missing": no finite number lies above the
@@ -423,7 +424,7 @@ pub struct CodeThreshold {
 impl CodeThreshold {
     /// Whether a row with this code goes right.
     #[inline]
-    pub fn right(self, code: u8) -> bool {
+    pub fn goes_right(self, code: u8) -> bool {
         code.wrapping_sub(self.less) > self.last
     }
 }
@@ -474,7 +475,7 @@ mod tests {
         for feature in [0u32, 1, 2, 4] {
             for code in 1..=layout.features()[feature as usize].bins() as u8 {
                 for missing_right in [false, true] {
-                    let rule = Rule { feature, cut: Cut::Above(code), missing_right };
+                    let rule = BinRule { feature, cut: Cut::Above(code), missing_right };
                     let (route, split) = (layout.route(&rule), layout.split(&rule));
                     let mut codes = vec![0; chunk.rows];
                     layout.encode(route.column, &chunk, &mut codes).unwrap();
@@ -486,7 +487,9 @@ mod tests {
                         let right = if value.is_nan() { missing_right } else { value > threshold };
                         assert_eq!(route.right[usize::from(code)] == 1, right);
                         assert!(
-                            layout.beyond(&rule).is_none_or(|beyond| beyond.right(code) == right)
+                            layout
+                                .beyond(&rule)
+                                .is_none_or(|beyond| beyond.goes_right(code) == right)
                         );
                     }
                 }
@@ -502,7 +505,7 @@ mod tests {
         let layout = Layout::fit_at(|at| chunk.columns[at].clone(), &features, &thresholds, &pool);
         for (feature, thresholds) in (0u32..).zip(&thresholds) {
             for (code, &threshold) in (1u8..).zip(thresholds) {
-                let rule = Rule { feature, cut: Cut::Above(code), missing_right: false };
+                let rule = BinRule { feature, cut: Cut::Above(code), missing_right: false };
                 assert_eq!(layout.split(&rule).test, Test::Above(threshold));
             }
         }

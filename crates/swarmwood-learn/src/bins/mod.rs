@@ -9,13 +9,12 @@ pub mod bundle;
 pub mod edges;
 pub mod layout;
 pub mod levels;
-pub mod rule;
 
+use crate::rule::Code;
 pub use layout::Layout;
-pub use rule::{CodeSet, Cut, Rule};
 
 /// The code of a missing value, in every feature.
-pub const MISSING_CODE: u8 = 0;
+pub const MISSING_CODE: u8 = <u8 as Code>::MISSING;
 
 /// Codes of one stored column, missing included.
 pub const CODES: usize = 256;

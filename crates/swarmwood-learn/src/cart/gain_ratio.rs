@@ -14,7 +14,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::rank_table::{RankRule, RankTable};
+use crate::rank_table::RankTable;
+use crate::rule::RankRule;
 use crate::threshold_scan::RuleCandidate;
 
 /// Gains that differ by less than this share of the node's loss are equal: an average of equal

@@ -11,8 +11,9 @@ use crate::data::{Chunk, Column};
 use crate::event::Event;
 use crate::leaf_loss::LeafLoss;
 use crate::plan::TaskLog;
-use crate::rank_table::{RankCut, RankTable};
+use crate::rank_table::RankTable;
 use crate::rank_tree::{NodeFit, NodeRef, RankTree, Subtree, fit_nodes};
+use crate::rule::Cut;
 
 fn table(columns: Vec<Vec<f64>>, target: Vec<f64>, classes: Option<usize>) -> RankTable {
     let features: Vec<Feature> =
@@ -224,7 +225,7 @@ fn cross_validation_finds_the_size_of_a_planted_tree() {
         let tree = path.tree(alpha);
         assert_eq!(tree.leaves(), 2, "{scores:?}");
         assert_eq!(tree.nodes()[0].rule.feature, 1);
-        assert!(matches!(tree.nodes()[0].rule.cut, RankCut::Above(_)));
+        assert!(matches!(tree.nodes()[0].rule.cut, Cut::Above(_)));
     }
     let pruned = path.tree(f64::INFINITY);
     assert_eq!(pruned.subtree(pruned.root()), Subtree::Leaf);

@@ -9,7 +9,9 @@ use swarmwood_search::{Datum, Error};
 use super::FitPhase;
 use super::fit::{Ensemble, EnsembleTree};
 use crate::binned_tree::{BinnedSplit, BinnedTree};
-use crate::bins::{CodeSet, Cut, Layout, Rule};
+use crate::bins::Layout;
+use crate::bins::layout::FeatureBins;
+use crate::rule::{BinRule, Cut};
 
 /// A tree of an ensemble.
 #[derive(Debug, Clone)]
@@ -105,9 +107,14 @@ impl EnsembleState {
 /// Whether a tree can be traversed: stored features, children after their parents, existing leaves.
 fn is_valid(tree: &BinnedTree, layout: &Layout) -> bool {
     let constant: Vec<usize> = layout.constant_features().collect();
-    let known = |rule: &Rule| {
-        (rule.feature as usize) < layout.features().len()
-            && !constant.contains(&(rule.feature as usize))
+    let known = |rule: &BinRule| {
+        let feature = rule.feature as usize;
+        let cut_fits = match layout.features().get(feature) {
+            Some(FeatureBins::Number(_)) => matches!(rule.cut, Cut::Above(1..)),
+            Some(FeatureBins::Category(_)) => matches!(rule.cut, Cut::In(_)),
+            None => false,
+        };
+        cut_fits && !constant.contains(&feature)
     };
     let leads = |at: usize, child: Child| match child {
         Child::Leaf(leaf) => (leaf as usize) < tree.leaves.len(),
@@ -137,19 +144,11 @@ fn save_node(node: &BinnedSplit) -> Datum {
         Child::Leaf(leaf) => Datum::Integer(-1 - i64::from(leaf)),
         Child::Node(node) => Datum::Integer(i64::from(node)),
     };
-    let cut = match node.rule.cut {
-        Cut::Above(code) => Datum::Natural(u64::from(code)),
-        Cut::In(set) => Datum::List(
-            (0..=u8::MAX)
-                .filter(|&code| set.contains(code))
-                .map(|c| Datum::Natural(c.into()))
-                .collect(),
-        ),
-    };
+    let [feature, cut, missing_right] = node.rule.to_data();
     Datum::List(vec![
-        Datum::Natural(u64::from(node.rule.feature)),
+        feature,
         cut,
-        Datum::Natural(u64::from(node.rule.missing_right)),
+        missing_right,
         child(node.left),
         child(node.right),
         Datum::Real(node.gain),
@@ -160,30 +159,14 @@ fn save_node(node: &BinnedSplit) -> Datum {
 fn load_node(datum: &Datum) -> Result<BinnedSplit, Error> {
     let [feature, cut, missing_right, left, right, gain, cover] = datum.tuple()?;
     let damaged =
-        |what: &str| Error::Snapshot(format!("holds {what} that is out of range; it is damaged"));
-    let code = |datum: &Datum| u8::try_from(datum.natural()?).map_err(|_| damaged("a code"));
-    let cut = match cut {
-        Datum::List(codes) => {
-            let mut set = CodeSet::default();
-            for datum in codes {
-                set.insert(code(datum)?);
-            }
-            Cut::In(set)
-        }
-        datum => Cut::Above(code(datum)?),
-    };
+        || Error::Snapshot("holds a child that is out of range; it is damaged".to_string());
     let child = |datum: &Datum| match datum {
-        Datum::Integer(node @ 0..) => {
-            u32::try_from(*node).map(Child::Node).map_err(|_| damaged("a child"))
-        }
-        Datum::Integer(leaf) => {
-            u32::try_from(-1 - leaf).map(Child::Leaf).map_err(|_| damaged("a child"))
-        }
-        _ => Err(damaged("a child")),
+        Datum::Integer(node @ 0..) => u32::try_from(*node).map(Child::Node).map_err(|_| damaged()),
+        Datum::Integer(leaf) => u32::try_from(-1 - leaf).map(Child::Leaf).map_err(|_| damaged()),
+        _ => Err(damaged()),
     };
-    let feature = u32::try_from(feature.natural()?).map_err(|_| damaged("a feature"))?;
     Ok(BinnedSplit {
-        rule: Rule { feature, cut, missing_right: missing_right.natural()? == 1 },
+        rule: BinRule::from_data([feature, cut, missing_right])?,
         left: child(left)?,
         right: child(right)?,
         gain: gain.real()?,

@@ -459,9 +459,9 @@ fn plain_split(
     let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
     for (feature, bins) in layout.features().iter().enumerate() {
         for code in 1..bins.bins() as u8 {
-            let rule = crate::bins::Rule {
+            let rule = crate::rule::BinRule {
                 feature: feature as u32,
-                cut: crate::bins::Cut::Above(code),
+                cut: crate::rule::Cut::Above(code),
                 missing_right: true,
             };
             let route = layout.route(&rule);

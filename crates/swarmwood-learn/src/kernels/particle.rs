@@ -81,7 +81,7 @@ impl RuleTest {
     }
 
     /// Whether a code goes right.
-    pub fn right(&self, code: u8) -> bool {
+    pub fn goes_right(&self, code: u8) -> bool {
         match &self.side {
             Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
             Side::Table(right) => right[usize::from(code)] == 1,

@@ -18,8 +18,6 @@ use crate::bins::edges;
 use crate::context::Context;
 use crate::data::{Chunk, Column};
 
-pub use rule::{RankCut, RankRule, RankSet};
-
 /// Maximum number of codes per column, the missing code not counted.
 pub const MAX_CODES: usize = u16::MAX as usize - 1;
 

@@ -5,6 +5,7 @@ use swarmwood_model::{Feature, Kind, Test};
 
 use super::*;
 use crate::context::TestContext;
+use crate::rule::{Cut, RankRule, RankSet};
 
 fn number(values: &[f64], most: usize) -> RankColumn {
     RankColumn::new(
@@ -45,7 +46,7 @@ fn levels_are_codes_and_unknown_ones_are_missing() {
     let column =
         RankColumn::new(&Column::Category(vec![1, 0, crate::data::MISSING]), &feature, 100);
     assert_eq!(column.codes(), [2, 1, 0]);
-    let rule = RankRule { feature: 0, cut: RankCut::In(RankSet::new([2])), missing_right: true };
+    let rule = RankRule { feature: 0, cut: Cut::In(RankSet::from_iter([2])), missing_right: true };
     assert_eq!([0, 1, 2].map(|code| rule.goes_right(code)), [true, false, true]);
     assert_eq!(rule.to_split(&column, [0, 0]).test, Test::In([1].into_iter().collect()));
 }
@@ -58,7 +59,7 @@ proptest! {
     ) {
         let column = number(&values, most);
         let cut = cut.min(column.max_code().max(1));
-        let rule = RankRule { feature: 0, cut: RankCut::Above(cut), missing_right };
+        let rule = RankRule { feature: 0, cut: Cut::Above(cut), missing_right };
         let low = column.codes().iter().copied().filter(|&code| code > 0 && code <= cut).max().unwrap_or(cut);
         let high = column.codes().iter().copied().filter(|&code| code > cut).min().unwrap_or(column.max_code() + 1);
         if column.max_code() > 0 {

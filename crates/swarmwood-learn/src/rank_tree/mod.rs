@@ -14,7 +14,8 @@ use swarmwood_search::{Datum, Error};
 
 use crate::kernels::partition::partition_by;
 use crate::pool::{Pool, even_ranges};
-use crate::rank_table::{RankCut, RankRule, RankTable};
+use crate::rank_table::RankTable;
+use crate::rule::{Cut, RankRule};
 
 pub use model::{ClassifierTree, NodeFit, fit_nodes, fit_rows, to_members};
 
@@ -113,7 +114,7 @@ impl RankTree {
                 NodeRef::Leaf(_) => items.push(Datum::List(Vec::new())),
                 NodeRef::Node(node) => {
                     let node = &self.nodes[node as usize];
-                    items.push(node.rule.to_datum());
+                    items.push(Datum::List(node.rule.to_data().into()));
                     todo.extend([node.right, node.left]);
                 }
             }
@@ -130,7 +131,11 @@ impl RankTree {
             let subtree = if item.list()?.is_empty() {
                 Subtree::Leaf
             } else {
-                let rule = RankRule::from_datum(item, table)?;
+                let rule = RankRule::from_data(item.tuple()?.each_ref())?;
+                if !rule.fits(table) {
+                    let message = "holds a rule of another table; it is damaged";
+                    return Err(Error::Snapshot(message.to_string()));
+                }
                 let left = known.pop().ok_or_else(damaged)?;
                 let right = known.pop().ok_or_else(damaged)?;
                 Subtree::split(rule, left, right)
@@ -328,9 +333,9 @@ impl RankTree {
                     };
                 }
             }
-            if let RankCut::Above(cut) = node.rule.cut {
+            if let Cut::Above(cut) = node.rule.cut {
                 near[0] = if near[0] == 0 { cut } else { near[0] };
-                node.rule.cut = RankCut::Above(column.threshold_between(near[0], near[1]).1);
+                node.rule.cut = Cut::Above(column.threshold_between(near[0], near[1]).1);
             }
             if !any_missing {
                 node.rule.missing_right = weights[1] > weights[0];

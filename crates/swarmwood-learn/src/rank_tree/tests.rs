@@ -11,7 +11,7 @@ use crate::data::{Chunk, Column};
 use crate::leaf_loss::LeafLoss;
 
 fn rule(feature: u32, cut: u16) -> RankRule {
-    RankRule { feature, cut: RankCut::Above(cut), missing_right: false }
+    RankRule { feature, cut: Cut::Above(cut), missing_right: false }
 }
 
 fn subtree() -> impl Strategy<Value = Subtree> {
@@ -20,7 +20,7 @@ fn subtree() -> impl Strategy<Value = Subtree> {
         (0u32..2, 1u16..6, any::<bool>(), inner.clone(), inner).prop_map(
             |(feature, cut, missing_right, left, right)| {
                 Subtree::split(
-                    RankRule { feature, cut: RankCut::Above(cut), missing_right },
+                    RankRule { feature, cut: Cut::Above(cut), missing_right },
                     left,
                     right,
                 )

@@ -1,11 +1,11 @@
 use super::*;
 use crate::binned_tree::BinnedSplit;
-use crate::bins::{Cut, Rule};
+use crate::rule::{BinRule, Cut};
 use proptest::prelude::*;
 
 /// A random tree: each entry says which leaf of the tree so far is split next.
 fn tree_of(splits: &[usize]) -> BinnedTree {
-    let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
+    let rule = BinRule { feature: 0, cut: Cut::Above(1), missing_right: false };
     let mut tree = BinnedTree { leaves: vec![Default::default()], ..BinnedTree::default() };
     for &pick in splits {
         let leaf = pick % tree.leaves.len();
@@ -128,7 +128,7 @@ proptest! {
         (depth, quadratics) in (0usize..5).prop_flat_map(|depth| (Just(depth), quadratics(1 << depth))),
         lambda in 0.01..100.0f64,
     ) {
-        let rule = Rule { feature: 0, cut: Cut::Above(1), missing_right: false };
+        let rule = BinRule { feature: 0, cut: Cut::Above(1), missing_right: false };
         let level = BinnedSplit { rule, left: Child::Leaf(0), right: Child::Leaf(0), gain: 0.0, cover: 0.0 };
         let tree = BinnedTree { nodes: vec![level; depth], leaves: vec![Default::default(); 1 << depth], oblivious: true };
         check(&tree, &quadratics, lambda);

@@ -6,11 +6,12 @@
 //! equal cuts the first is taken: so the rule is the one that the histogram gives, bit for bit.
 
 use super::{CutLimits, NodeTable, Ridge, SplitCandidate, SplitScratch, SplitSearch, score};
+use crate::bins::CODES;
 use crate::bins::layout::{FeatureBins, FeaturePlace};
-use crate::bins::{CODES, Cut, Rule};
 use crate::kernels::gains::{greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{gradient, hessian};
+use crate::rule::{BinRule, Cut};
 
 /// Nodes of at most this many rows are searched by their rows.
 pub const FEW: usize = 64;
@@ -175,7 +176,7 @@ impl SplitSearch<'_> {
             is_right
         };
         Some(SplitCandidate {
-            rule: Rule { feature, cut: Cut::Above(present.codes[cut]), missing_right },
+            rule: BinRule { feature, cut: Cut::Above(present.codes[cut]), missing_right },
             gain,
         })
     }

@@ -40,24 +40,23 @@ fn small(rows: &[(i8, i8, u8, u8, i8, u8)]) -> Small {
 }
 
 /// Every rule there is: cuts with both missing sides, and every subset of levels.
-fn all_rules(layout: &Layout) -> Vec<Rule> {
+fn all_rules(layout: &Layout) -> Vec<BinRule> {
     let mut rules = Vec::new();
     for (feature, bins) in layout.features().iter().enumerate() {
         if layout.places()[feature] == FeaturePlace::Dropped {
             continue;
         }
-        let cuts: Vec<Cut> = match bins {
+        let cuts: Vec<Cut<u8>> = match bins {
             FeatureBins::Number(edges) => (1..=edges.bins() as u8).map(Cut::Above).collect(),
             FeatureBins::Category(_) => (0..16u8)
                 .map(|subset| {
-                    let mut set = CodeSet::default();
-                    (0..4).filter(|bit| subset >> bit & 1 == 1).for_each(|bit| set.insert(bit + 1));
-                    Cut::In(set)
+                    let bits = (0..4).filter(|bit| subset >> bit & 1 == 1);
+                    Cut::In(bits.map(|bit| bit + 1).collect())
                 })
                 .collect(),
         };
         for cut in cuts {
-            rules.extend([false, true].map(|missing_right| Rule {
+            rules.extend([false, true].map(|missing_right| BinRule {
                 feature: feature as u32,
                 cut,
                 missing_right,
@@ -70,7 +69,7 @@ fn all_rules(layout: &Layout) -> Vec<Rule> {
 /// The real gain of a rule, straight from the rows that `keep` lets through.
 fn real_gain(
     data: &Small,
-    rule: &Rule,
+    rule: &BinRule,
     penalties: Penalties,
     keep: &dyn Fn(usize) -> bool,
 ) -> Option<f64> {
@@ -179,7 +178,7 @@ fn check(
         rows_say_the_same(&search, &data, &packed, &nodes[0].0, node)?;
     }
     // On a level a node that cannot be split adds nothing, and γ is paid for every node.
-    let gain = |rule: &Rule| {
+    let gain = |rule: &BinRule| {
         let gains: Vec<_> =
             keeps.iter().map(|keep| real_gain(&data, rule, penalties, keep)).collect();
         if level {

@@ -11,9 +11,9 @@ use super::message::{
     SplitConstraints, SplitQuery, TreeId, Work,
 };
 use crate::binned_tree::{BinnedSplit, BinnedTree};
-use crate::bins::{CodeSet, Cut, Rule};
 use crate::kernels::quantise::GradientSums;
 use crate::metric::EvalMetric;
+use crate::rule::{BinRule, CodeSet, Cut};
 use crate::split::{Penalties, Ridge, SplitCandidate};
 
 /// Why bytes are no message.
@@ -190,7 +190,7 @@ impl Encode for Child {
     }
 }
 
-impl Encode for Cut {
+impl Encode for Cut<u8> {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Cut::Above(code) => {
@@ -238,7 +238,7 @@ impl Encode for SnapshotId {
 
 encode_struct!(GradientSums { g, h });
 encode_struct!(Leaf { value, cover });
-encode_struct!(Rule { feature, cut, missing_right });
+encode_struct!(BinRule { feature, cut, missing_right });
 encode_struct!(BinnedTree { nodes, leaves, oblivious });
 encode_struct!(BinnedSplit { rule, left, right, gain, cover });
 encode_struct!(SplitCandidate { rule, gain });

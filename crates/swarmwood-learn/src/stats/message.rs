@@ -3,9 +3,9 @@
 use swarmwood_model::Leaf;
 
 use crate::binned_tree::BinnedTree;
-use crate::bins::Rule;
 use crate::kernels::quantise::GradientSums;
 use crate::metric::EvalMetric;
+use crate::rule::BinRule;
 use crate::split::{Penalties, SplitCandidate};
 
 /// Names the leaf assignment of one tree: the leaf of every training row.
@@ -63,7 +63,7 @@ pub struct SplitCommand {
     /// Slot to split.
     pub slot: usize,
     /// The rule.
-    pub rule: Rule,
+    pub rule: BinRule,
     /// Slot of the failing rows.
     pub left: usize,
     /// Slot of the passing rows.

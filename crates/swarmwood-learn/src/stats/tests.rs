@@ -6,17 +6,16 @@ use swarmwood_model::{Child, Leaf};
 use super::codec::{CodecError, of_bytes, to_bytes};
 use super::*;
 use crate::binned_tree::{BinnedSplit, BinnedTree};
-use crate::bins::{CodeSet, Cut, Rule};
 use crate::kernels::quantise::GradientSums;
 use crate::metric::EvalMetric;
+use crate::rule::{BinRule, CodeSet, Cut};
 use crate::split::{Penalties, Ridge, SplitCandidate};
 
-fn rules() -> [Rule; 2] {
-    let mut set = CodeSet::default();
-    [1, 64, 255].into_iter().for_each(|code| set.insert(code));
+fn rules() -> [BinRule; 2] {
+    let set = CodeSet::from_iter([1, 64, 255]);
     [
-        Rule { feature: 3, cut: Cut::Above(7), missing_right: true },
-        Rule { feature: 70_000, cut: Cut::In(set), missing_right: false },
+        BinRule { feature: 3, cut: Cut::Above(7), missing_right: true },
+        BinRule { feature: 70_000, cut: Cut::In(set), missing_right: false },
     ]
 }
 

@@ -20,7 +20,8 @@ mod tests;
 
 use crate::context::Context;
 use crate::leaf_loss::{LeafLoss, SumLeafStats};
-use crate::rank_table::{RankCut, RankRule, RankSet, RankTable};
+use crate::rank_table::RankTable;
+use crate::rule::{Cut, RankRule, RankSet};
 
 /// Rows times features from which on the features are shared between threads.
 const PARALLEL_WORK: usize = 1 << 15;
@@ -175,9 +176,9 @@ impl<'a> NodeScan<'a> {
         let column = &self.node.table.columns()[feature as usize];
         let cut = if column.is_category() {
             let right = order[position.codes..].iter().copied();
-            RankCut::In(RankSet::new(right))
+            Cut::In(RankSet::from_iter(right))
         } else {
-            RankCut::Above(order[position.codes - 1])
+            Cut::Above(order[position.codes - 1])
         };
         RankRule { feature, cut, missing_right: position.missing_right }
     }

@@ -92,7 +92,7 @@ fn brute_force(node: &NodeRows<'_>, criterion: SplitCriterion<'_>) -> Option<f64
     for feature in 0..2 {
         let top = node.table.columns()[feature as usize].max_code();
         for (cut, missing_right) in (1..=top).flat_map(|cut| [(cut, false), (cut, true)]) {
-            let rule = RankRule { feature, cut: RankCut::Above(cut), missing_right };
+            let rule = RankRule { feature, cut: Cut::Above(cut), missing_right };
             if let Some(loss) = loss_of(node, &rule, criterion) {
                 best = Some(best.map_or(loss, |best| best.min(loss)));
             }
@@ -162,9 +162,9 @@ proptest! {
             let table = table(&case, classes);
             let node = NodeRows::above_new_leaves(&table, (0..table.rows() as u32).collect());
             let criterion = SplitCriterion { loss: &loss, min_leaf: 1 };
-            let sets = (0u16..8).map(|bits| RankSet::new((1..=3).filter(|code| bits >> (code - 1) & 1 == 1)));
+            let sets = (0u16..8).map(|bits| RankSet::from_iter((1..=3).filter(|code| bits >> (code - 1) & 1 == 1)));
             let rules = sets.flat_map(|set| {
-                [false, true].map(|missing_right| RankRule { feature: 2, cut: RankCut::In(set.clone()), missing_right })
+                [false, true].map(|missing_right| RankRule { feature: 2, cut: Cut::In(set.clone()), missing_right })
             });
             let expected = rules.filter_map(|rule| loss_of(&node, &rule, criterion)).reduce(f64::min);
             let found = node.best_rule(criterion, &[2], run.context()).map(|found| found.loss);

@@ -15,8 +15,9 @@
 use super::feature_screen;
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
-use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
+use crate::rank_table::{RankTable, RankTarget};
 use crate::rank_tree::Subtree;
+use crate::rule::{Cut, RankRule, RankSet};
 use crate::threshold_scan::{NodeRows, SplitCriterion};
 
 /// Rows that are moved between two checks of the budget.
@@ -341,9 +342,9 @@ impl ScanAxis {
     fn rule(&self, position: u16, table: &RankTable) -> RankRule {
         let (left, right) = self.codes.split_at(usize::from(position) + 1);
         let cut = if table.columns()[self.feature as usize].is_category() {
-            RankCut::In(RankSet::new(right.iter().copied().filter(|&code| code > 0)))
+            Cut::In(RankSet::from_iter(right.iter().copied().filter(|&code| code > 0)))
         } else {
-            RankCut::Above(left.iter().copied().max().unwrap_or(1))
+            Cut::Above(left.iter().copied().max().unwrap_or(1))
         };
         RankRule { feature: self.feature, cut, missing_right: self.missing_right }
     }

@@ -6,8 +6,8 @@ use std::sync::{MutexGuard, PoisonError};
 use swarmwood_search::rng::Stream;
 
 use super::{ScoredTree, SearchContext, depth_two};
-use crate::rank_table::RankRule;
 use crate::rank_tree::{NodeRef, RankNode, RankTree, Subtree, fit_nodes, fit_rows};
+use crate::rule::RankRule;
 use crate::threshold_scan::{NodeRows, SplitCriterion};
 
 /// Maximum number of rows for which the provably best subtree is searched at the bottom of a tree;

@@ -13,8 +13,9 @@
 use super::{SearchContext, error_counts, feature_screen};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
-use crate::rank_table::{RankCut, RankRule, RankSet, RankTable, RankTarget};
+use crate::rank_table::{RankTable, RankTarget};
 use crate::rank_tree::Subtree;
+use crate::rule::{Cut, RankRule, RankSet};
 
 /// Maximum number of sums per leaf, the number of its rows among them.
 const MAX_SUMS: usize = 8;
@@ -516,9 +517,9 @@ fn rule(table: &RankTable, axes: &[BinnedAxis], (axis, bin): BinSplit) -> RankRu
     let axis = &axes[usize::from(axis)];
     let (left, right) = axis.codes.split_at(usize::from(bin) + 1);
     let cut = if table.columns()[axis.feature as usize].is_category() {
-        RankCut::In(RankSet::new(right.iter().flatten().copied().filter(|&code| code > 0)))
+        Cut::In(RankSet::from_iter(right.iter().flatten().copied().filter(|&code| code > 0)))
     } else {
-        RankCut::Above(left.iter().flatten().copied().max().unwrap_or(0))
+        Cut::Above(left.iter().flatten().copied().max().unwrap_or(0))
     };
     RankRule { feature: axis.feature, cut, missing_right: false }
 }

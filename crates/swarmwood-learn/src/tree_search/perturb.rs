@@ -3,8 +3,8 @@
 use swarmwood_search::rng::Stream;
 
 use super::{ScoredTree, SearchContext};
-use crate::rank_table::{RankCut, RankRule, RankSet};
 use crate::rank_tree::{NodeRef, RankTree, Subtree};
+use crate::rule::{Cut, RankRule, RankSet};
 
 impl SearchContext<'_> {
     /// A changed copy of a tree of the population: a random rule, a subtree regrown on half of the
@@ -41,9 +41,9 @@ impl SearchContext<'_> {
         let code = column.codes()[rows[stream.below(rows.len() as u64) as usize] as usize].max(1);
         let cut = if column.is_category() {
             let picked = |_: &u16| stream.below(2) == 1;
-            RankCut::In(RankSet::new((1..=column.max_code()).filter(picked)))
+            Cut::In(RankSet::from_iter((1..=column.max_code()).filter(picked)))
         } else {
-            RankCut::Above(code)
+            Cut::Above(code)
         };
         perturbed.set_rule(node, RankRule { feature, cut, missing_right: false });
         perturbed

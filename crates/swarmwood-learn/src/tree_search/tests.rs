@@ -7,8 +7,8 @@ use super::*;
 use crate::context::TestContext;
 use crate::data::{Chunk, Column};
 use crate::leaf_loss::CostMatrix;
-use crate::rank_table::{RankCut, RankRule};
 use crate::rank_tree::fit_rows;
+use crate::rule::{Cut, RankRule};
 
 /// Calls a function with an empty log.
 fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {
@@ -44,7 +44,7 @@ fn rules(table: &RankTable) -> Vec<RankRule> {
         (1..=top).flat_map(move |cut| {
             [false, true].map(|missing_right| RankRule {
                 feature,
-                cut: RankCut::Above(cut),
+                cut: Cut::Above(cut),
                 missing_right,
             })
         })
@@ -161,7 +161,7 @@ fn a_pass_chooses_every_rule_anew() {
     let config =
         TreeSearchConfig { loss: LeafLoss::Error, limits, population: 1, descents: 0, seed: 0 };
     let run = TestContext::new(1);
-    let rule = |feature, cut| RankRule { feature, cut: RankCut::Above(cut), missing_right: false };
+    let rule = |feature, cut| RankRule { feature, cut: Cut::Above(cut), missing_right: false };
     // Both second rules ask for the right feature at the wrong place; the first one is right.
     let second = |cut| Subtree::split(rule(1, cut), Subtree::Leaf, Subtree::Leaf);
     let tree = RankTree::new(&Subtree::split(rule(0, 2), second(1), second(3)));
@@ -271,7 +271,7 @@ fn foreign_subtrees_are_pruned_to_the_limits() {
         TreeSearchConfig { loss: LeafLoss::Error, limits, population: 1, descents: 0, seed: 0 };
     let run = TestContext::new(1);
     let search_state = SearchContext::new(&table, &config, run.context());
-    let rule = |feature, cut| RankRule { feature, cut: RankCut::Above(cut), missing_right: false };
+    let rule = |feature, cut| RankRule { feature, cut: Cut::Above(cut), missing_right: false };
     let deep = Subtree::split(
         rule(0, 2),
         Subtree::split(

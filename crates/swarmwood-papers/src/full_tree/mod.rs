@@ -13,8 +13,9 @@ pub mod symbols;
 mod tests;
 
 use crate::class_fitness::{ClassFitness, FitnessMeasure, majority};
-use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable, RankTarget};
+use swarmwood_learn::rank_table::{RankTable, RankTarget};
 use swarmwood_learn::rank_tree::{ClassifierTree, RankTree, Subtree};
+use swarmwood_learn::rule::{Cut, RankRule};
 
 /// The tree and the swarm.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,8 +190,8 @@ impl<D: Fn(usize, &[f64]) -> usize> FullTreePruner<'_, D> {
 /// The rule over codes as a split over values, in the middle between the values around a cut.
 fn middle_split(rule: &RankRule, table: &RankTable) -> swarmwood_model::Split {
     let near = match rule.cut {
-        RankCut::Above(cut) => [cut, cut + 1],
-        RankCut::In(_) => [0, 0],
+        Cut::Above(cut) => [cut, cut + 1],
+        Cut::In(_) => [0, 0],
     };
     rule.to_split(&table.columns()[rule.feature as usize], near)
 }

@@ -23,7 +23,8 @@ use crate::class_fitness::ClassFitness;
 use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
 use swarmwood_learn::context::Context;
 use swarmwood_learn::plan::TaskLog;
-use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable};
+use swarmwood_learn::rank_table::RankTable;
+use swarmwood_learn::rule::{Cut, RankRule};
 
 /// Numbered split points.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,9 +55,7 @@ impl SplitPoints {
             let column = &table.columns()[split.feature as usize];
             let rule = RankRule::from_split(&split, column);
             let split = match (&split.test, &rule.cut) {
-                (Test::Above(threshold), RankCut::Above(cut))
-                    if column.is_within_code(*threshold) =>
-                {
+                (Test::Above(threshold), Cut::Above(cut)) if column.is_within_code(*threshold) => {
                     // Where values share a code the threshold moves below them; below all there is
                     // no place.
                     if *cut == 0 {

@@ -25,7 +25,8 @@ use crate::class_fitness::ClassFitness;
 use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
 use swarmwood_learn::context::Context;
 use swarmwood_learn::plan::TaskLog;
-use swarmwood_learn::rank_table::{RankCut, RankRule, RankSet, RankTable};
+use swarmwood_learn::rank_table::RankTable;
+use swarmwood_learn::rule::{Cut, RankRule, RankSet};
 
 /// The most numbers of a position.
 pub const MAX_POSITION_LENGTH: usize = 1 << 16;
@@ -84,8 +85,8 @@ impl SymbolMatrix {
                 // From 0 to one less than the number of cuts, or of levels.
                 let pick = |count: u16| ((cut[0] * f64::from(count)) as u16).min(count - 1);
                 let cut = match category {
-                    true => RankCut::In(RankSet::new([1 + pick(top)])),
-                    false => RankCut::Above(1 + pick(top - 1)),
+                    true => Cut::In(RankSet::from_iter([1 + pick(top)])),
+                    false => Cut::Above(1 + pick(top - 1)),
                 };
                 RankRule { feature, cut, missing_right: false }
             });

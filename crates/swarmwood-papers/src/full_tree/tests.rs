@@ -9,7 +9,7 @@ use crate::test_context::TestContext;
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::event::Event;
 use swarmwood_learn::plan::TaskLog;
-use swarmwood_learn::rank_table::RankSet;
+use swarmwood_learn::rule::RankSet;
 
 /// Calls a function with an empty log.
 fn with_log<R>(run: impl FnOnce(&mut TaskLog<'_>) -> R) -> R {
@@ -73,7 +73,7 @@ fn a_matrix_of_scores_is_decoded_by_hand() {
     let tree = |root: [f64; 6]| symbols.decode(&[&root[..], &ends[..]].concat());
     // The second feature has the greatest score; half way along its three levels lies the second.
     let category = tree([0.1, 0.9, 0.3, 0.2, 0.8, 0.5]);
-    let second = RankCut::In(RankSet::new([2]));
+    let second = Cut::In(RankSet::from_iter([2]));
     assert_eq!(category.rules, [Some(RankRule { feature: 1, cut: second, missing_right: false })]);
     assert_eq!(category.classes[1..], [1, 0], "of equal scores the first counts");
     // The first feature; its five values have four cuts, and 1 points at the last.
@@ -81,7 +81,7 @@ fn a_matrix_of_scores_is_decoded_by_hand() {
         let number = tree([0.9, 0.9, 0.3, 0.2, 0.8, at]);
         assert_eq!(
             number.rules,
-            [Some(RankRule { feature: 0, cut: RankCut::Above(cut), missing_right: false })]
+            [Some(RankRule { feature: 0, cut: Cut::Above(cut), missing_right: false })]
         );
     }
     // The third class: the tree ends at once.

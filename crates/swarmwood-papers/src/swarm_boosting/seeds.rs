@@ -6,14 +6,14 @@
 //! leaf the last rule is repeated, which parts nothing.
 
 use swarmwood_learn::binned_tree::BinnedTree;
-use swarmwood_learn::bins::Rule;
+use swarmwood_learn::rule::BinRule;
 use swarmwood_model::Child;
 
 use crate::particle::TreeForm;
 use crate::rule_table::RuleTable;
 
 /// The rules of trees, which a table must have to hold them.
-pub fn rules(trees: &[BinnedTree]) -> impl Iterator<Item = Rule> + '_ {
+pub fn rules(trees: &[BinnedTree]) -> impl Iterator<Item = BinRule> + '_ {
     trees.iter().flat_map(|tree| tree.nodes.iter().map(|node| node.rule))
 }
 

@@ -1,8 +1,9 @@
 //! The variables of a grid and how many thresholds each has, from the preliminary tree (end of
 //! phase 1).
 
-use swarmwood_learn::rank_table::{RankColumn, RankCut, RankTable};
+use swarmwood_learn::rank_table::{RankColumn, RankTable};
 use swarmwood_learn::rank_tree::RankTree;
+use swarmwood_learn::rule::Cut;
 
 /// A variable of a grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +35,7 @@ impl GridAxis {
 pub(super) fn of_tree(tree: &RankTree, table: &RankTable) -> (Vec<GridAxis>, Vec<f64>) {
     let mut rules: Vec<(u32, u16, usize, bool)> = Vec::new();
     for (at, branch) in tree.nodes().iter().enumerate() {
-        if let RankCut::Above(cut) = branch.rule.cut {
+        if let Cut::Above(cut) = branch.rule.cut {
             rules.push((branch.rule.feature, cut, at, branch.rule.missing_right));
         }
     }

@@ -11,8 +11,9 @@ use super::axes::{self, GridAxis};
 use swarmwood_learn::cart::{CartGrower, RuleSelection, TreeLimits};
 use swarmwood_learn::context::Context;
 use swarmwood_learn::leaf_loss::LeafLoss;
-use swarmwood_learn::rank_table::{RankCut, RankTable};
+use swarmwood_learn::rank_table::RankTable;
 use swarmwood_learn::rank_tree::{NodeRef, fit_nodes};
+use swarmwood_learn::rule::Cut;
 use swarmwood_search::rng::Stream;
 
 /// Number of trees.
@@ -100,7 +101,7 @@ fn grow_forest(
             NodeRef::Leaf(leaf) => leaves[leaf as usize].loss,
         };
         for (node, fit) in grown.nodes().iter().zip(&nodes) {
-            if let RankCut::Above(cut) = node.rule.cut {
+            if let Cut::Above(cut) = node.rule.cut {
                 let gain = (fit.loss - loss(node.left) - loss(node.right)).max(0.0);
                 let (feature, missing_right) = (node.rule.feature, node.rule.missing_right);
                 splits.push(ForestSplit { feature, cut, missing_right, gain });

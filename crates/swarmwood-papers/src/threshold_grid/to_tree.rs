@@ -8,8 +8,9 @@
 
 use super::{CellBox, CellGrid};
 use swarmwood_learn::leaf_loss::LeafLoss;
-use swarmwood_learn::rank_table::{RankCut, RankRule, RankTable};
+use swarmwood_learn::rank_table::RankTable;
 use swarmwood_learn::rank_tree::{ClassifierTree, RankTree, Subtree};
+use swarmwood_learn::rule::{Cut, RankRule};
 
 /// The tree while it is made.
 struct GridTreeBuilder<'a> {
@@ -44,11 +45,8 @@ impl GridTreeBuilder<'_> {
         let cut = self.grid.cuts[axis][usize::from(at) - 1];
         let of = &self.grid.axes[axis];
         let column = &self.table.columns()[of.feature as usize];
-        let rule = RankRule {
-            feature: of.feature,
-            cut: RankCut::Above(cut),
-            missing_right: of.missing_right,
-        };
+        let rule =
+            RankRule { feature: of.feature, cut: Cut::Above(cut), missing_right: of.missing_right };
         self.tree.splits.push(rule.to_split(column, [cut, cut + 1]));
 
         let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -7,11 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
+use swarmwood_learn::bins::Layout;
 use swarmwood_learn::bins::edges::MOST;
 use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
-use swarmwood_learn::bins::{CodeSet, Cut, Layout, Rule};
 use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::rule::{BinRule, Cut};
 use swarmwood_model::{Feature, Kind, Model, Schema, Split, Test};
 use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_search::rng::fingerprint;
@@ -73,12 +74,12 @@ impl PretrainedSplits {
         data: &Dataset,
         schema: &Schema,
     ) -> Result<(RuleTable, Vec<Message>)> {
-        let rules: Vec<Option<Rule>> =
+        let rules: Vec<Option<BinRule>> =
             self.splits.iter().map(|split| rule(split, &data.layout)).collect();
         let thinned = rules.iter().filter(|rule| rule.is_none()).count();
         let dropped: Vec<usize> = data.layout.constant_features().collect();
         let seen = seen_codes(data);
-        let parts = |rule: &Rule| {
+        let parts = |rule: &BinRule| {
             if dropped.contains(&(rule.feature as usize)) {
                 return false;
             }
@@ -93,7 +94,7 @@ impl PretrainedSplits {
                 codes.filter(|&code| seen[route.column][code]).map(|code| route.right[code]);
             sides.clone().any(|side| side == 1) && sides.clone().any(|side| side == 0)
         };
-        let (useful, useless): (Vec<Rule>, Vec<Rule>) =
+        let (useful, useless): (Vec<BinRule>, Vec<BinRule>) =
             rules.into_iter().flatten().partition(parts);
         if useful.is_empty() {
             let message = format!(
@@ -173,23 +174,19 @@ fn mismatch(theirs: &Feature, ours: &Feature) -> Message {
 }
 
 /// The split over codes; `None` if its threshold had no place among the bins.
-fn rule(split: &Split, layout: &Layout) -> Option<Rule> {
+fn rule(split: &Split, layout: &Layout) -> Option<BinRule> {
     let cut = match (&split.test, &layout.features()[split.feature as usize]) {
         (Test::Above(threshold), FeatureBins::Number(edges)) => {
             let at = edges.thresholds().binary_search_by(|edge| edge.total_cmp(threshold)).ok()?;
             Cut::Above(at as u8 + 1)
         }
         (Test::In(set), FeatureBins::Category(levels)) => {
-            let mut codes = CodeSet::default();
-            set.iter()
-                .map(|level| levels.code(level))
-                .filter(|&code| code > 0)
-                .for_each(|code| codes.insert(code));
-            Cut::In(codes)
+            let codes = set.iter().map(|level| levels.code(level));
+            Cut::In(codes.filter(|&code| code > 0).collect())
         }
         _ => return None,
     };
-    Some(Rule { feature: split.feature, cut, missing_right: split.missing_right })
+    Some(BinRule { feature: split.feature, cut, missing_right: split.missing_right })
 }
 
 /// Whether a split parts missing values from all others.

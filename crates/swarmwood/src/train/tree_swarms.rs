@@ -1,13 +1,13 @@
 //! One tree by a particle swarm, as published: over the thresholds of a grid, over a matrix of
 //! symbols, or over the split points of a model that was trained before.
 
-use swarmwood_learn::bins::Rule;
 use swarmwood_learn::cart::TreeLimits;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::leaf_loss::LeafLoss;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_table::RankTable;
 use swarmwood_learn::rank_tree::{ClassifierTree, NodeFit, fit_nodes};
+use swarmwood_learn::rule::BinRule;
 use swarmwood_model::{Split, TargetKind};
 use swarmwood_papers::class_fitness::{ClassFitness, FitnessMeasure};
 use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
@@ -219,7 +219,7 @@ fn fitness(params: &Params) -> FitnessMeasure {
 pub(super) fn pretrain(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<Vec<Split>> {
     let data = binning::training(job, None)?;
     let grown = published::grow(job, &data, TreeForm::Free, job.params.lambda, observer)?;
-    let mut rules: Vec<Rule> =
+    let mut rules: Vec<BinRule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {
         // No split pays in the greedy run, as may be in small or skewed tables; any boundary of

@@ -8,8 +8,8 @@ use crate::cart::{CartGrower, TreeLimits};
 use crate::context::TestContext;
 use crate::data::{Chunk, Column, MISSING};
 use crate::leaf_loss::LeafLoss;
-use crate::rank_table::{RankCut, RankSet};
 use crate::rank_tree::RankTree;
+use crate::rule::{Cut, RankSet};
 
 /// A number, a number with missing values, a category of three levels, the class and the weight.
 type Cell = (u8, Option<u8>, Option<u8>, u8, u8);
@@ -48,13 +48,14 @@ fn stump(table: &RankTable, min_leaf: usize) -> RankTree {
 /// Every rule of a feature.
 fn rules(table: &RankTable, feature: u32) -> Vec<RankRule> {
     let column = &table.columns()[feature as usize];
-    let cuts: Vec<RankCut> = if column.is_category() {
-        let set = |bits: u16| RankSet::new((1..=3).filter(|code| bits >> (code - 1) & 1 == 1));
-        (0..8).map(|bits| RankCut::In(set(bits))).collect()
+    let cuts: Vec<Cut<u16>> = if column.is_category() {
+        let set =
+            |bits: u16| (1..=3).filter(|code| bits >> (code - 1) & 1 == 1).collect::<RankSet>();
+        (0..8).map(|bits| Cut::In(set(bits))).collect()
     } else {
-        (1..=column.max_code()).map(RankCut::Above).collect()
+        (1..=column.max_code()).map(Cut::Above).collect()
     };
-    let both = |cut: RankCut| {
+    let both = |cut: Cut<u16>| {
         [false, true].map(|missing_right| RankRule { feature, cut: cut.clone(), missing_right })
     };
     cuts.into_iter().flat_map(both).collect()

@@ -17,14 +17,15 @@ use super::message::{
 };
 use super::shard::{DerivativeSums, Shard};
 use crate::binned_tree::BinnedTree;
+use crate::bins::Layout;
 use crate::bins::layout::{FeaturePlace, Route};
-use crate::bins::{Layout, Rule};
 use crate::budget::Budget;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::GradientScale;
 use crate::objective::Objective;
 use crate::pool::{Pool, even_ranges};
+use crate::rule::BinRule;
 use crate::split::{NodeTable, Penalties, Ridge, SplitSearch};
 use assigned::{LeafAssignment, ScoreSnapshot};
 use children::{ChildSearch, SearchBuffers, table};
@@ -291,7 +292,7 @@ impl Local<'_> {
     }
 
     /// The same, counted from the rows, where the histogram was too large to keep.
-    fn counted_sides(&self, slot: usize, rule: &Rule, total: u64) -> [u64; 2] {
+    fn counted_sides(&self, slot: usize, rule: &BinRule, total: u64) -> [u64; 2] {
         let route = self.layout.route(rule);
         let right = self
             .shards()
@@ -303,7 +304,7 @@ impl Local<'_> {
         self.shards().map(|shard| shard.count(slot)).sum()
     }
 
-    fn column(&self, rule: &Rule) -> usize {
+    fn column(&self, rule: &BinRule) -> usize {
         match self.layout.places()[rule.feature as usize] {
             FeaturePlace::Alone { column } | FeaturePlace::Bundled { column, .. } => column,
             FeaturePlace::Dropped => unreachable!("no rule is made from a constant feature"),

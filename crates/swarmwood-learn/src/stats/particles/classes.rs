@@ -101,7 +101,7 @@ fn classes<'a>(questions: impl Iterator<Item = &'a RuleTest> + Clone) -> ([u8; 2
     let mut known: BTreeMap<Vec<bool>, u8> = BTreeMap::new();
     let mut class_of = [0; 256];
     for code in 0..=255u8 {
-        let sides = questions.clone().map(|question| question.right(code)).collect();
+        let sides = questions.clone().map(|question| question.goes_right(code)).collect();
         // There are no more classes than codes.
         let next = known.len() as u8;
         class_of[usize::from(code)] = *known.entry(sides).or_insert(next);
@@ -112,7 +112,7 @@ fn classes<'a>(questions: impl Iterator<Item = &'a RuleTest> + Clone) -> ([u8; 2
 /// The classes that a question sends right, in runs.
 fn right(question: &RuleTest, class_of: &[u8; 256]) -> Vec<Range<usize>> {
     let mut classes: Vec<usize> = (0..=255u8)
-        .filter(|&code| question.right(code))
+        .filter(|&code| question.goes_right(code))
         .map(|code| usize::from(class_of[usize::from(code)]))
         .collect();
     classes.sort_unstable();
@@ -150,7 +150,7 @@ mod tests {
             let runs = right(question, &class_of);
             for code in 0..=255u8 {
                 let class = usize::from(class_of[usize::from(code)]);
-                assert_eq!(runs.iter().any(|run| run.contains(&class)), question.right(code));
+                assert_eq!(runs.iter().any(|run| run.contains(&class)), question.goes_right(code));
             }
         }
         assert_eq!(right(&questions[1], &class_of), std::slice::from_ref(&(4..6)));

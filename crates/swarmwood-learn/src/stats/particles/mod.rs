@@ -16,7 +16,6 @@ use swarmwood_model::Leaf;
 use super::backend::{Backend, BackendError};
 use super::factory::{BackendFactory, LocalBackends};
 use super::message::{DataDescription, ParticleFitness, Reply, Work};
-use crate::bins::Rule;
 use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::leaf_values::LeafValues;
@@ -25,6 +24,7 @@ use crate::metric::{EvalMetric, Partial};
 use crate::objective::Objective;
 use crate::objective::order::weighted_quantile;
 use crate::pool::even_ranges;
+use crate::rule::BinRule;
 use classes::ClassedGroup;
 use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
 
@@ -79,7 +79,7 @@ pub struct ParticleSet<'a> {
     /// The rows. Their targets must be in the objective's domain.
     pub data: &'a Dataset,
     /// The rules by number.
-    pub rules: &'a [Rule],
+    pub rules: &'a [BinRule],
     /// What leaf values minimise.
     pub objective: &'a dyn Objective,
     /// How particles are evaluated.
@@ -92,7 +92,7 @@ impl<'a> ParticleSet<'a> {
     /// Rows in this process.
     pub fn new(
         data: &'a Dataset,
-        rules: &'a [Rule],
+        rules: &'a [BinRule],
         objective: &'a dyn Objective,
         config: ParticleConfig,
     ) -> Self {
