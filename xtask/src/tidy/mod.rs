@@ -54,6 +54,7 @@ const RULES: &[TidyRule] = &[
     functions::function_lengths,
     border::python_calls_are_guarded,
     source::forbidden_words,
+    vocabulary::no_dialect,
     vocabulary::type_names_are_unique,
     links::links_exist,
     links::architecture_is_short,

@@ -267,6 +267,24 @@ fn dead_links_and_paths_are_reported() {
 }
 
 #[test]
+fn dialect_is_reported() {
+    let files = [
+        ("a.md", "Its Manners are those of the house.\nA mannerism."),
+        ("b.rs", "let desk_size = 3; // grown  by greed"),
+        ("c.rs", "let deskew = by_greedy();"),
+        ("bench/runs/d.md", "the crew"),
+    ];
+    assert_eq!(
+        faults_of(vocabulary::no_dialect, &files),
+        [
+            "a.md:1: 'manners' is dialect; say 'conventions'",
+            "b.rs:1: 'by greed' is dialect; say 'greedily'",
+            "b.rs:1: 'desk' is dialect; say 'queue'",
+        ]
+    );
+}
+
+#[test]
 fn repeated_type_names_are_reported() {
     let files = [
         ("crates/a/src/x.rs", "pub struct Node<T> {\n}\nenum Side {}\n// struct Side;\n"),
