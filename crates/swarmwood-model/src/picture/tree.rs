@@ -134,8 +134,8 @@ impl TreeDrawing<'_> {
             let y = self.top + self.layout.height + 18.0;
             writeln!(
                 self.svg,
-                "<text x='{MARGIN}' y='{y:.1}' font-size='10.5' fill='#777'>? marks the way of missing values; lines are \
-                 as thick as their share of the rows</text>"
+                "<text x='{MARGIN}' y='{y:.1}' font-size='10.5' fill='#777'>? marks the branch of missing values; line \
+                 widths are shares of the rows</text>"
             )?;
         }
         writeln!(self.svg, "</svg>")
