@@ -39,7 +39,7 @@ pub(super) fn pair_features(table: &RankTable, rows: &[u32], context: Context<'_
 
     let step = rows.len().div_ceil(MAX_ROWS).max(1);
     let rows: Vec<u32> = rows.iter().copied().step_by(step).collect();
-    let classes = Classes::new(table, &rows);
+    let classes = ClassLabels::new(table, &rows);
     let mut screened: Vec<ScreenedFeature> = context
         .pool
         .map(features.len(), |at| ScreenedFeature::new(table, features[at], &rows, &classes));
@@ -59,12 +59,12 @@ pub(super) fn pair_features(table: &RankTable, rows: &[u32], context: Context<'_
 }
 
 /// The class of each row; numbers count as two classes, below and above their median.
-struct Classes {
+struct ClassLabels {
     of_row: Vec<u16>,
     totals: Vec<f64>,
 }
 
-impl Classes {
+impl ClassLabels {
     fn new(table: &RankTable, rows: &[u32]) -> Self {
         let (of_row, count): (Vec<u16>, usize) = match table.target() {
             RankTarget::Classes { of_row, count } => {
@@ -80,7 +80,7 @@ impl Classes {
         };
         let mut totals = vec![0.0; count];
         of_row.iter().for_each(|&class| totals[usize::from(class)] += 1.0);
-        Classes { of_row, totals }
+        ClassLabels { of_row, totals }
     }
 }
 
@@ -100,7 +100,7 @@ struct ScreenedFeature {
 }
 
 impl ScreenedFeature {
-    fn new(table: &RankTable, feature: u32, rows: &[u32], classes: &Classes) -> Self {
+    fn new(table: &RankTable, feature: u32, rows: &[u32], classes: &ClassLabels) -> Self {
         let column = &table.columns()[feature as usize];
         let code = |row: u32| usize::from(column.codes()[row as usize]);
         // Missing values come first.
@@ -163,7 +163,7 @@ impl ScreenedFeature {
 /// The pairs of features that interact most, the strongest first.
 fn pairs_by_interaction(
     screened: &[ScreenedFeature],
-    classes: &Classes,
+    classes: &ClassLabels,
     context: Context<'_>,
 ) -> Vec<[u32; 2]> {
     let stronger =
@@ -217,7 +217,7 @@ mod tests {
             (0..columns).map(|_| (0..rows).map(|_| stream.unit()).collect()).collect();
         let above = |at: usize, row: usize| x.get(at).is_some_and(|column| column[row] > 0.45);
         let class = |row: usize| {
-            f64::from(u8::from(if row % 3 == 0 {
+            f64::from(u8::from(if row.is_multiple_of(3) {
                 above(7, row)
             } else {
                 above(60, row) != above(90, row)

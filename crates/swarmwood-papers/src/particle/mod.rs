@@ -100,9 +100,9 @@ pub enum ParticleError {
 /// What a particle is worth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The fitness as people say it: mean loss, accuracy, or RMSE. NaN if no row has weight.
+    /// The fitness in the units of its metric: mean loss, accuracy, or RMSE. NaN if no row has weight.
     pub fitness: f64,
-    /// The number to make small: the share of wrong rows where the fitness is the accuracy, the
+    /// The value that is minimised: the misclassification rate where the fitness is the accuracy, the
     /// fitness otherwise.
     pub cost: f64,
     /// The leaves, tree after tree, `1 << depth` each, level `l` deciding bit `l` of a leaf's

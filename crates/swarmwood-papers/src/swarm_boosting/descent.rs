@@ -19,7 +19,7 @@ const TRIED: usize = 16;
 pub(super) struct LocalSearch {
     /// The best particle so far.
     pub(super) sequence: Vec<u32>,
-    /// What is made small.
+    /// The value that is minimised.
     pub(super) cost: f64,
     /// Rules replaced so far.
     pub(super) replaced: usize,

@@ -158,7 +158,7 @@ pub struct SwarmRun<'a, E = DiscretePso> {
 pub struct SwarmFit {
     /// The best particle.
     pub sequence: Vec<u32>,
-    /// Its fitness, as people say it.
+    /// Its fitness, in the units of the metric.
     pub fitness: f64,
     /// Its trees, and the scores of the training rows.
     pub ensemble: EnsembleFit,
@@ -175,7 +175,7 @@ pub struct LocalSearchStats {
     pub replaced: usize,
     /// Particles that it evaluated.
     pub evaluations: u64,
-    /// The fitness that it began with, as people say it.
+    /// The fitness that it began with, in the units of the metric.
     pub before: f64,
 }
 

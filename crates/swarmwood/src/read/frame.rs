@@ -10,7 +10,7 @@ use super::location::{SourceLocation, shown};
 use super::token;
 use crate::{Error, Result};
 
-/// More classes than this are refused: every class costs a tree a round.
+/// More classes than this are refused: every class costs one tree per round.
 pub(super) const MOST_CLASSES: usize = 1000;
 /// A chunk has about this many cells, so that a wide table does not take more room than a narrow
 /// one.
