@@ -173,7 +173,10 @@ const PSGBDT: LearnerSpec = LearnerSpec {
     name: "psgbdt",
     help: "the same swarm over the splits of a pretrained model (PSGBDT)",
     takes_pretrained: true,
-    defaults: |base| Params { initial: InitialDraw::Uniform, ..(SGBDT.defaults)(base) },
+    resolve: |params, target| {
+        let initial = params.initial.or(InitialDraw::Uniform);
+        resolve_rule_sequences(Params { initial, ..params }, target)
+    },
     ..SGBDT
 };
 
@@ -370,6 +373,7 @@ fn resolve_rule_sequences(params: Params, target: &TargetKind) -> Params {
         population: Auto::Is(params.population.unwrap_or(population)),
         growth: params.growth.or(Growth::Oblivious),
         fitness: params.fitness.or(fitness),
+        initial: params.initial.or(InitialDraw::FeatureFirst),
         ..params
     }
 }

@@ -120,6 +120,8 @@ choices! {
 choices! {
     /// How the rules of the first particles are drawn.
     InitialDraw {
+        /// uniform for psgbdt, feature-first for the other methods, as in the paper
+        Auto = "auto",
         /// all rules of the table alike
         Uniform = "uniform",
         /// a feature first and then one of its rules (the paper's algorithm 4)
@@ -191,7 +193,7 @@ macro_rules! auto_choices {
     )+};
 }
 
-auto_choices!(Growth, FitnessChoice, Criterion);
+auto_choices!(Growth, FitnessChoice, Criterion, InitialDraw);
 
 const OBLIVIOUS: ParamCondition = ParamCondition::Growth(&[Growth::Oblivious]);
 const TREES: ParamCondition = ParamCondition::Booster(&[Booster::Gbtree, Booster::Dart]);
@@ -400,7 +402,7 @@ table! {
     mutation: f64 = 0.0,
         Swarm, AllowedValues::within(0.0, 1.0), aliases [], only [];
     /// how the rules of the first particles, or of the first policy, are drawn
-    initial: InitialDraw = InitialDraw::FeatureFirst,
+    initial: InitialDraw = InitialDraw::Auto,
         Swarm, AllowedValues::Choices(InitialDraw::CHOICES), aliases [], only [];
     /// whether one particle starts at greedily grown trees; not in the paper
     greedy_seed: bool = false,
