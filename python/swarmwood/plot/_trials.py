@@ -134,7 +134,7 @@ def _read_journal(path: str) -> Trials:
         parameter["name"]: (parameter["type"] == "choice", parameter.get("scale") == "log")
         for parameter in json.loads(study["space"])
     }
-    return _collect(trials, kinds, study["maximize"], study["measure"])
+    return _collect(trials, kinds, study["maximize"], study["metric"])
 
 
 def _read_search(search: Any, metric: str | None) -> Trials:

@@ -118,7 +118,7 @@ fn errors_are_reported_before_any_fit() {
     tune("--metric accuracy").ends(2, &["metric: is 'accuracy'", "rmse"]);
     tune("--holdout 1.5 --folds 0 --trials 0 --learning-rate 5")
         .ends(2, &["holdout: is 1.5", "folds: is 0", "trials: is 0", "learning_rate: is 5"]);
-    tune("--folds 1000").ends(1, &["cannot be cut into 1000 folds"]);
+    tune("--folds 1000").ends(1, &["cannot be split into 1000 folds"]);
     dir.run("tune train.csv").ends(2, &["target: is missing"]);
     tune("--out nowhere/m.json").ends(1, &["nowhere"]);
     assert!(!dir.path().join("model.json").exists());
