@@ -262,7 +262,11 @@ fn auto_is_resolved_by_the_target_unless_it_was_set() {
     let params = Params::of(Method::PSGBDT);
     let resolved = params.clone().resolve(&classes);
     assert_eq!((resolved.population, resolved.fitness), (Auto::Is(50), FitnessChoice::Accuracy));
+    assert_eq!(resolved.initial, InitialDraw::Uniform);
+    let by_feature = Params::of(Method::SGBDT).resolve(&classes);
+    assert_eq!(by_feature.initial, InitialDraw::FeatureFirst);
     let mut params = params;
+    params.set("initial", "feature-first").unwrap();
     params.set("population", "7").unwrap();
     params.set("fitness", "loss").unwrap();
     assert_eq!(params.clone().resolve(&classes), params);
