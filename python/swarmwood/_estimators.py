@@ -35,8 +35,8 @@ class GreedyBoostClassifier(Classifier):
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. A whole number from 0 to
-        1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. A whole number from 0 to 1048576.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -180,8 +180,8 @@ class GreedyBoostRegressor(Regressor):
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. A whole number from 0 to
-        1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. A whole number from 0 to 1048576.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -338,8 +338,8 @@ class SwarmBoostClassifier(Classifier):
         number from 0 to 32.
     max_leaves : int, default=32
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
-        from 0 to 1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. Only with swarm. A whole number from 0 to 1048576.
     total_leaves : int, default=0
         Total number of leaves; cross-validation chooses between few large and many small trees;
         0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
@@ -392,10 +392,10 @@ class SwarmBoostClassifier(Classifier):
     mutation : float, default=0.0
         Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
-    initial : str | None, default=None
-        How the rules of the first particles, or of the first policy, are drawn. None is
-        feature-first for sgbdt, sgbdt-bins, policy-gradient; uniform for psgbdt. Only with
-        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'uniform' (all rules of the table
+    initial : str, default='auto'
+        How the rules of the first particles, or of the first policy, are drawn. Only with
+        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'auto' (uniform for psgbdt,
+        feature-first for the other methods, as in the paper); 'uniform' (all rules of the table
         alike); 'feature-first' (a feature first and then one of its rules (the paper's
         algorithm 4)).
     greedy_seed : bool, default=False
@@ -461,7 +461,7 @@ class SwarmBoostClassifier(Classifier):
         fitness: str = "auto",
         adaptive: bool = False,
         mutation: float = 0.0,
-        initial: str | None = None,
+        initial: str = "auto",
         greedy_seed: bool = False,
         local_search: bool = False,
         rule_table: str = "pretrained",
@@ -544,8 +544,8 @@ class SwarmBoostRegressor(Regressor):
         number from 0 to 32.
     max_leaves : int, default=32
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. Only with swarm. A whole number
-        from 0 to 1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. Only with swarm. A whole number from 0 to 1048576.
     total_leaves : int, default=0
         Total number of leaves; cross-validation chooses between few large and many small trees;
         0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
@@ -603,10 +603,10 @@ class SwarmBoostRegressor(Regressor):
     mutation : float, default=0.0
         Probability that a dimension is redrawn after a move; not in the paper. Only with sgbdt,
         sgbdt-bins, psgbdt. A number from 0 to 1.
-    initial : str | None, default=None
-        How the rules of the first particles, or of the first policy, are drawn. None is
-        feature-first for sgbdt, sgbdt-bins, policy-gradient; uniform for psgbdt. Only with
-        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'uniform' (all rules of the table
+    initial : str, default='auto'
+        How the rules of the first particles, or of the first policy, are drawn. Only with
+        sgbdt, sgbdt-bins, psgbdt, policy-gradient. One of 'auto' (uniform for psgbdt,
+        feature-first for the other methods, as in the paper); 'uniform' (all rules of the table
         alike); 'feature-first' (a feature first and then one of its rules (the paper's
         algorithm 4)).
     greedy_seed : bool, default=False
@@ -672,7 +672,7 @@ class SwarmBoostRegressor(Regressor):
         fitness: str = "auto",
         adaptive: bool = False,
         mutation: float = 0.0,
-        initial: str | None = None,
+        initial: str = "auto",
         greedy_seed: bool = False,
         local_search: bool = False,
         rule_table: str = "pretrained",
@@ -748,8 +748,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         whole number from 0 to 32.
     max_leaves : int, default=0
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. Only with swarm-tree, cart,
-        apso-tree. A whole number from 0 to 1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. Only with swarm-tree, cart, apso-tree. A whole number from 0 to
+        1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
@@ -781,16 +782,30 @@ class SwarmTreeClassifier(SingleTree, Classifier):
     folds : int, default=5
         Number of cross-validation folds. Only with swarm-tree, cart, apso-tree. A whole number
         from 2 to 100.
-    grid_thresholds : int, default=15
-        Maximum number of thresholds of a grid; a tree with more is refused, as few of its cells
-        would contain rows. Only with apso-tree. A whole number from 1 to 20.
+    grid_thresholds : int, default=0
+        Maximum number of thresholds of a grid; a preliminary tree with more is pruned further;
+        0 is no limit. Only with apso-tree. A whole number from 0 to 65534.
+    variables : str, default='cart'
+        What chooses the variables of a grid. Only with apso-tree. One of 'cart' (the
+        preliminary CART tree, as published); 'forest' (importances of a random forest of CART
+        trees).
+    optimizer : str, default='apso'
+        What places the thresholds of a grid, with population times iterations evaluations. Only
+        with apso-tree. One of 'apso' (adaptive particle swarm optimisation, as published);
+        'pso' (particle swarm optimisation with constant coefficients); 'ga' (genetic
+        algorithm); 'de' (differential evolution); 'annealing' (simulated annealing); 'cmaes'
+        (CMA-ES); 'aco' (ant colony optimisation); 'random' (random search, for comparison).
     empty_cells : str, default='nearest'
         What cells of the grid without training rows predict. Only with apso-tree. One of
         'nearest' (the class of the nearest cell with rows, counted in thresholds); 'random' (a
         random class per cell, as published).
     repeats : int, default=1
-        Grids to search, each after the first on a random half of the features; the one that
-        fits best is kept. Only with apso-tree. A whole number from 1 to 1000.
+        Grids to search, each after the first on a random half of the features; the best is
+        kept. Only with apso-tree. A whole number from 1 to 1000.
+    select_by : str, default='training'
+        Which of several grids is kept. Only with apso-tree. One of 'training' (the one with the
+        best fitness on the training rows, as published); 'cross-validation' (the one with the
+        best cross-validated fitness).
     learning_rate : float, default=1.0
         Learning rate: the share of each step that is taken. Only with split-tree. A number
         above 0, at most 1.
@@ -871,9 +886,12 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         guard: bool | str = "auto",
         prune: str = "best",
         folds: int = 5,
-        grid_thresholds: int = 15,
+        grid_thresholds: int = 0,
+        variables: str = "cart",
+        optimizer: str = "apso",
         empty_cells: str = "nearest",
         repeats: int = 1,
+        select_by: str = "training",
         learning_rate: float = 1.0,
         reg_lambda: float = 1.0,
         max_bin: int = 255,
@@ -908,8 +926,11 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.prune = prune
         self.folds = folds
         self.grid_thresholds = grid_thresholds
+        self.variables = variables
+        self.optimizer = optimizer
         self.empty_cells = empty_cells
         self.repeats = repeats
+        self.select_by = select_by
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
         self.max_bin = max_bin
@@ -953,8 +974,8 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         trees. None is 0 for swarm-tree, cart; 4 for split-tree. A whole number from 0 to 32.
     max_leaves : int, default=0
         Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error. Only with swarm-tree, cart. A
-        whole number from 0 to 1048576.
+        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
+        final tree is pruned to. Only with swarm-tree, cart. A whole number from 0 to 1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole

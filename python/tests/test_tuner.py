@@ -71,7 +71,7 @@ def test_every_engine_finds_a_good_place_and_says_the_same_again(engine):
 
 def test_the_default_engine_is_that_of_the_core():
     assert Tuner({"x": (0, 1)}).engine == _core.default_engine()
-    assert engines().keys() == dict(_core.engines()).keys() and len(engines()) == 14
+    assert engines().keys() == dict(_core.engines()).keys() and len(engines()) == 15
 
 
 @pytest.mark.parametrize("engine", ENGINES)

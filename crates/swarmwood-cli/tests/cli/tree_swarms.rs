@@ -207,7 +207,7 @@ fn a_fully_grown_tree_becomes_a_grid_that_is_pruned_to_a_size() {
     assert!((pruned["loss"].as_f64().unwrap() - (1.0 - lower)).abs() < 1e-9, "{pruned}");
     assert_eq!(pruned["swarm"]["best"], search["swarm"]["best"]);
     let (limited, _) = train("--grid-thresholds 6");
-    assert!(limited["swarm"]["choices"].as_u64().unwrap() <= 6, "{limited}");
+    assert!(limited["swarm"]["choices_per_node"].as_u64().unwrap() <= 6, "{limited}");
 }
 
 #[test]
