@@ -36,7 +36,7 @@ pub struct BinnedSplit {
 
 impl BinnedTree {
     /// The same tree over values.
-    pub fn to_shape(&self, layout: &Layout) -> Shape {
+    pub(crate) fn to_shape(&self, layout: &Layout) -> Shape {
         let leaves = self.leaves.clone();
         if self.oblivious {
             let level =
@@ -57,7 +57,7 @@ impl BinnedTree {
     }
 
     /// The tree ready to walk over stored codes.
-    pub fn traversal(&self, layout: &Layout) -> Traversal {
+    pub(crate) fn traversal(&self, layout: &Layout) -> Traversal {
         let node = |node: &BinnedSplit| TraversalNode {
             test: match layout.beyond(&node.rule) {
                 Some(beyond) => NodeTest::CodeThreshold(beyond),
@@ -71,7 +71,7 @@ impl BinnedTree {
 
 /// Finds the leaf of a row from its stored codes.
 #[derive(Debug, Clone)]
-pub struct Traversal {
+pub(crate) struct Traversal {
     nodes: Vec<TraversalNode>,
     oblivious: bool,
 }
@@ -152,7 +152,12 @@ impl Traversal {
     /// Calls `put(row, leaf)` once for every row. Blocks of rows go down the tree together: a node
     /// parts all its rows in a loop without a branch that depends on them, which takes a fraction
     /// of the time of single walks.
-    pub fn each_leaf(&self, columns: &[Vec<u8>], rows: usize, mut put: impl FnMut(usize, usize)) {
+    pub(crate) fn each_leaf(
+        &self,
+        columns: &[Vec<u8>],
+        rows: usize,
+        mut put: impl FnMut(usize, usize),
+    ) {
         if self.oblivious || self.nodes.is_empty() || self.nodes.len() > MOST_NODES {
             (0..rows).for_each(|row| put(row, self.leaf(columns, row)));
             return;

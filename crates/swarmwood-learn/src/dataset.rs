@@ -64,7 +64,7 @@ impl Plan {
     }
 
     /// Deals a column of values to the shards.
-    pub fn deal<T: Copy>(&self, values: &[T]) -> Vec<Vec<T>> {
+    pub(crate) fn deal<T: Copy>(&self, values: &[T]) -> Vec<Vec<T>> {
         let mut dealt = vec![Vec::with_capacity(values.len() / self.shards + BLOCK); self.shards];
         self.runs(0, values.len(), |shard, at, length| {
             dealt[shard].extend_from_slice(&values[at..at + length])
@@ -90,14 +90,14 @@ pub struct BinnedShard {
     /// One vector a stored column.
     pub columns: Vec<Vec<u8>>,
     /// The same codes in records of neighbouring columns, for histograms.
-    pub groups: Vec<ColumnGroup>,
+    pub(crate) groups: Vec<ColumnGroup>,
     /// Number of rows.
     pub rows: usize,
 }
 
 /// Records of up to [`WIDEST`] neighbouring columns.
 #[derive(Debug)]
-pub struct ColumnGroup {
+pub(crate) struct ColumnGroup {
     /// The first column.
     pub first: usize,
     /// How many columns.
@@ -114,7 +114,7 @@ impl ColumnGroup {
 }
 
 /// The widest record.
-pub const WIDEST: usize = 32;
+pub(crate) const WIDEST: usize = 32;
 
 /// Bytes of a word: a record begins where one does.
 const WORD: usize = 4;

@@ -16,7 +16,7 @@ use crate::split::{Penalties, Ridge};
 
 /// What the rows of a leaf want: to minimise `½ h x² - b x`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LeafQuadratic {
+pub(crate) struct LeafQuadratic {
     /// Curvature.
     pub h: f64,
     /// Pull.
@@ -32,7 +32,7 @@ impl From<GradientSums> for LeafQuadratic {
 
 /// Leaf values and what they pay.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RidgeSolution {
+pub(crate) struct RidgeSolution {
     /// Leaf values in leaf order.
     pub values: Vec<f64>,
     /// The penalty, `λ/2` times a sum of squares.
@@ -40,23 +40,13 @@ pub struct RidgeSolution {
 }
 
 /// Sets the leaf values of a tree from the sums of its leaves.
-pub fn set_values(tree: &mut BinnedTree, sums: &[GradientSums], penalties: &Penalties) {
+pub(crate) fn set_values(tree: &mut BinnedTree, sums: &[GradientSums], penalties: &Penalties) {
     let quadratics: Vec<LeafQuadratic> = sums.iter().map(|&sums| sums.into()).collect();
     let solution = solve(tree, &quadratics, penalties.lambda, penalties.ridge);
     tree.leaves.iter_mut().zip(solution.values).for_each(|(leaf, value)| leaf.value = value);
 }
 
 /// The leaf values that minimise the sum of the quadratics and the penalty.
-///
-/// ```
-/// use swarmwood_learn::binned_tree::BinnedTree;
-/// use swarmwood_learn::ridge::{LeafQuadratic, solve};
-/// use swarmwood_learn::split::Ridge;
-///
-/// let stump = BinnedTree { leaves: vec![Default::default(); 1], ..BinnedTree::default() };
-/// let solution = solve(&stump, &[LeafQuadratic { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
-/// assert_eq!((solution.values[0], solution.penalty), (2.0, 2.0));
-/// ```
 pub fn solve(
     tree: &BinnedTree,
     quadratics: &[LeafQuadratic],

@@ -2,7 +2,7 @@
 //!
 //! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children
 //! are shrunk towards their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`.
-//! GradientSums are packed integers (see [`crate::kernels::quantise`]); scores are compared in integer
+//! Sums are packed integers (`kernels::quantise`); scores are compared in integer
 //! units and gains told in real ones.
 //!
 //! A feature's codes are scanned along a line: numbers in their own order, levels of a category in
@@ -18,7 +18,7 @@ use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{GradientScale, GradientSums, gradient, hessian};
 use crate::rule::{BinRule, BitSet, Cut};
 
-pub use few::{FEW, FewRows};
+pub(crate) use few::{FEW, FewRows};
 
 /// Categories with more levels than this are ordered and penalised with care: a lucky level is
 /// easily found among many.
@@ -55,7 +55,7 @@ pub struct Penalties {
 impl Penalties {
     /// The value a node has while its tree grows, given its parent's; zero where values are not
     /// passed on.
-    pub fn node_value(&self, sums: GradientSums, parent: f64) -> f64 {
+    pub(crate) fn node_value(&self, sums: GradientSums, parent: f64) -> f64 {
         let divisor = sums.h + self.lambda;
         match self.ridge {
             Ridge::Hierarchical if divisor > 0.0 => (self.lambda * parent - sums.g) / divisor,
@@ -98,7 +98,7 @@ impl SplitCandidate {
 
 /// One node's view of a stored column.
 #[derive(Debug, Clone, Copy)]
-pub struct NodeTable<'a> {
+pub(crate) struct NodeTable<'a> {
     /// Packed sums by stored code.
     pub table: &'a [u64; TABLE],
     /// Packed sum of the node.
@@ -109,7 +109,7 @@ pub struct NodeTable<'a> {
 
 /// All that a search needs beside the histograms.
 #[derive(Debug, Clone, Copy)]
-pub struct SplitSearch<'a> {
+pub(crate) struct SplitSearch<'a> {
     /// How features are stored.
     pub layout: &'a Layout,
     /// Which features may be used.
@@ -122,7 +122,7 @@ pub struct SplitSearch<'a> {
 
 /// Reusable memory of a search.
 #[derive(Debug, Clone)]
-pub struct SplitScratch {
+pub(crate) struct SplitScratch {
     codes: [u64; CODES],
     line: [u64; CODES],
     prefix: Prefix,
@@ -251,7 +251,7 @@ impl SplitSearch<'_> {
     }
 
     /// A value never seen missing in these nodes goes where most rows go.
-    pub fn settle_missing(&self, rule: &mut BinRule, nodes: &[NodeTable<'_>]) {
+    pub(crate) fn settle_missing(&self, rule: &mut BinRule, nodes: &[NodeTable<'_>]) {
         let missing_seen = match self.layout.places()[rule.feature as usize] {
             FeaturePlace::Alone { .. } => nodes.iter().any(|node| node.table[0] != 0),
             _ => false,
@@ -268,7 +268,7 @@ impl SplitSearch<'_> {
 
     /// Whether a node with this packed sum is large enough for two children; if not, no rule will
     /// be found.
-    pub fn can_split(&self, total: u64) -> bool {
+    pub(crate) fn can_split(&self, total: u64) -> bool {
         f64::from(hessian(total)) >= 2.0 * self.least()
     }
 

@@ -6,7 +6,7 @@
 use crate::pool::Pool;
 
 /// What a feature must show to be a candidate: its codes over the sample.
-pub struct BundleCandidate {
+pub(crate) struct BundleCandidate {
     /// The feature's position.
     pub feature: u32,
     /// Number of bins.
@@ -17,19 +17,19 @@ pub struct BundleCandidate {
 
 /// Features that share a stored column, with the code each of them holds in most rows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     /// Feature, its number of bins, and its default code.
     pub members: Vec<(u32, usize, u8)>,
 }
 
 /// A feature with more bins than this is dense enough to stand alone.
-pub const MOST_BINS: usize = 16;
+pub(crate) const MOST_BINS: usize = 16;
 
 /// How many open bundles a feature is tried on; keeps very wide tables linear.
 const MOST_TRIES: usize = 64;
 
 /// Bundles of at least two features, found first-fit in feature order.
-pub fn find(candidates: &[BundleCandidate], pool: &Pool) -> Vec<Bundle> {
+pub(crate) fn find(candidates: &[BundleCandidate], pool: &Pool) -> Vec<Bundle> {
     let looked_at = pool.map(candidates.len(), |at| {
         let codes = &candidates[at].codes;
         let default = most_common(codes);

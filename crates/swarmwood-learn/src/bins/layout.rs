@@ -271,7 +271,7 @@ impl Layout {
 
     /// The same bins with one bundle taken apart.
     #[must_use]
-    pub fn without_bundle(&self, conflict: Conflict) -> Self {
+    pub(crate) fn without_bundle(&self, conflict: Conflict) -> Self {
         let constant: Vec<bool> =
             self.places.iter().map(|place| *place == FeaturePlace::Dropped).collect();
         let keep =
@@ -378,7 +378,7 @@ impl Layout {
     }
 
     /// The rule as a column and a question about its codes, if two numbers can say it.
-    pub fn beyond(&self, rule: &BinRule) -> Option<CodeThreshold> {
+    pub(crate) fn beyond(&self, rule: &BinRule) -> Option<CodeThreshold> {
         match (self.places[rule.feature as usize], rule.cut) {
             // A missing value has code 0; one less is more than any other code.
             (FeaturePlace::Alone { column }, Cut::Above(last)) if rule.missing_right => {
@@ -414,7 +414,7 @@ impl Layout {
 
 /// A rule over the codes of a column that stores one feature of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CodeThreshold {
+pub(crate) struct CodeThreshold {
     /// The column.
     pub column: usize,
     less: u8,

@@ -44,7 +44,7 @@ impl CategoryLevels {
     }
 
     /// The levels that share a code, ascending.
-    pub fn levels_of(&self, code: u8) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn levels_of(&self, code: u8) -> impl Iterator<Item = u32> + '_ {
         self.codes
             .iter()
             .enumerate()

@@ -259,7 +259,7 @@ fn evaluate_fold(
 }
 
 /// The error and the weight of every row of `test` under a tree that was fitted to `train`.
-pub fn row_errors(
+pub(crate) fn row_errors(
     tree: &RankTree,
     train: &RankTable,
     test: &RankTable,
@@ -295,7 +295,7 @@ fn row_error(leaf: &NodeFit, test: &RankTable, row: u32, measure: &LeafLoss) -> 
 }
 
 /// Weighted mean and its standard error, of pairs of a value and its weight.
-pub fn weighted_mean(errors: impl Iterator<Item = [f64; 2]> + Clone) -> (f64, f64) {
+pub(crate) fn weighted_mean(errors: impl Iterator<Item = [f64; 2]> + Clone) -> (f64, f64) {
     let total: f64 = errors.clone().map(|error| error[1]).sum();
     let mean = errors.clone().map(|error| error[0] * error[1]).sum::<f64>() / total;
     let squares: f64 = errors.clone().map(|error| error[1] * (error[0] - mean).powi(2)).sum();

@@ -20,12 +20,12 @@ pub struct TreeLimits {
 
 impl TreeLimits {
     /// Whether a node with `depth` rules above it may have a rule itself.
-    pub fn allow_split_at(&self, depth: usize) -> bool {
+    pub(crate) fn allow_split_at(&self, depth: usize) -> bool {
         self.depth == 0 || depth < self.depth
     }
 
     /// Whether a tree of so many leaves may have more.
-    pub fn allow_more_than(&self, leaves: usize) -> bool {
+    pub(crate) fn allow_more_than(&self, leaves: usize) -> bool {
         self.leaves == 0 || leaves < self.leaves
     }
 }
@@ -76,7 +76,7 @@ impl CartGrower<'_> {
     }
 
     /// Splits leaves of a tree, those with the largest gain first, until the limits are reached.
-    pub fn grow_leaves(&self, tree: &RankTree) -> RankTree {
+    pub(crate) fn grow_leaves(&self, tree: &RankTree) -> RankTree {
         if !self.limits.allow_more_than(tree.leaves()) {
             return tree.clone();
         }
@@ -101,7 +101,7 @@ impl CartGrower<'_> {
 
     /// A subtree of the given rows with `depth` rules above it and at most `leaves` leaves (0: no
     /// limit).
-    pub fn grow_subtree(&self, rows: Vec<u32>, depth: usize, leaves: usize) -> Subtree {
+    pub(crate) fn grow_subtree(&self, rows: Vec<u32>, depth: usize, leaves: usize) -> Subtree {
         self.best_first(vec![(rows, depth)], leaves).pop().unwrap_or(Subtree::Leaf)
     }
 

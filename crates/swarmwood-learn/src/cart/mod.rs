@@ -11,11 +11,9 @@ mod prune;
 #[cfg(test)]
 mod tests;
 
-pub use cross_validate::{
-    CartFit, PruningChoice, PruningConfig, PruningScore, choose_alpha, fit_cart, row_errors,
-    weighted_mean,
-};
+pub use cross_validate::{PruningChoice, PruningConfig, PruningScore, choose_alpha, fit_cart};
+pub(crate) use cross_validate::{row_errors, weighted_mean};
 pub use folds::{TreeFold, stratified_folds};
 pub use gain_ratio::RuleSelection;
 pub use grow::{CartGrower, TreeLimits};
-pub use prune::{PruningPath, PruningStep};
+pub use prune::PruningPath;

@@ -10,13 +10,6 @@ use std::ops::{Deref, DerefMut};
 const LINE: usize = 64;
 
 /// A fixed number of values whose first one begins a cache line.
-///
-/// ```
-/// use swarmwood_learn::kernels::aligned::AlignedVec;
-/// let mut numbers = AlignedVec::new(vec![1.5f32, 2.5]);
-/// numbers[1] += 1.0;
-/// assert_eq!(numbers[..], [1.5, 3.5]);
-/// ```
 #[derive(Debug)]
 pub struct AlignedVec<T> {
     /// Where the first value stands.

@@ -118,13 +118,6 @@ pub struct LeafRule {
 impl LeafRule {
     /// By how much a leaf lowers the second-order model of the loss: `-(G v + ½ H v²)` with
     /// `v = -η G / (H + λ)`.
-    ///
-    /// ```
-    /// use swarmwood_learn::kernels::cells::LeafRule;
-    /// let rule = LeafRule { lambda: 0.0, learning_rate: 1.0, least: 0.0 };
-    /// assert_eq!(rule.worth(-6.0, 2.0), 9.0); // ½ G² / H
-    /// assert_eq!(rule.worth(0.0, 0.0), 0.0);
-    /// ```
     #[inline(always)]
     pub fn worth(&self, g: f64, h: f64) -> f64 {
         let divisor = h + self.lambda;
@@ -171,6 +164,13 @@ dispatched! {
 mod tests {
     use super::*;
     use swarmwood_search::rng::Stream;
+
+    #[test]
+    fn a_newton_step_gains_half_of_the_squared_gradient_over_the_hessian() {
+        let rule = LeafRule { lambda: 0.0, learning_rate: 1.0, least: 0.0 };
+        assert_eq!(rule.worth(-6.0, 2.0), 9.0);
+        assert_eq!(rule.worth(0.0, 0.0), 0.0);
+    }
 
     #[test]
     fn sums_by_cell_and_class_are_those_of_a_plain_loop() {

@@ -204,7 +204,7 @@ pub fn free_leaves<'a>(
 /// lowest.
 ///
 /// ```
-/// use swarmwood_learn::kernels::particle::path_to;
+/// use swarmwood_learn::stats::path_to;
 /// // Node 4 is reached from the root to the left (0) and then to the right (1).
 /// assert_eq!([0, 1, 2, 3, 4, 5, 6].map(path_to), [0, 0, 1, 0, 2, 1, 3]);
 /// ```

@@ -8,7 +8,7 @@ use crate::rank_table::{RankTable, RankTarget};
 
 /// The medians and the total loss of some leaves, updated while rows move between them.
 #[derive(Debug, Clone)]
-pub struct MedianLeafStats {
+pub(crate) struct MedianLeafStats {
     /// The distinct targets, ascending.
     values: Vec<f64>,
     leaves: Vec<MedianLeaf>,
@@ -54,7 +54,7 @@ impl MedianLeafStats {
     }
 
     /// Moves a row from one leaf to another.
-    pub fn move_rows(&mut self, from: u16, to: u16, weight: f64, target: f64) {
+    pub(crate) fn move_rows(&mut self, from: u16, to: u16, weight: f64, target: f64) {
         self.change(from, weight, target, -1);
         self.change(to, weight, target, 1);
     }
@@ -81,7 +81,7 @@ impl MedianLeafStats {
     }
 
     /// The loss of all leaves together.
-    pub fn total_loss(&mut self) -> f64 {
+    pub(crate) fn total_loss(&mut self) -> f64 {
         for leaf in self.touched.drain(..).map(usize::from) {
             let loss = self.leaves[leaf].loss(&self.values);
             self.total += loss - self.losses[leaf];
@@ -91,7 +91,7 @@ impl MedianLeafStats {
     }
 
     /// Whether every leaf is empty or has at least `min_leaf` rows.
-    pub fn leaves_are_large_enough(&self) -> bool {
+    pub(crate) fn leaves_are_large_enough(&self) -> bool {
         self.small == 0
     }
 

@@ -5,7 +5,7 @@ use crate::rank_table::{RankTable, RankTarget};
 
 /// The sums and the total loss of some leaves, updated while rows move between them.
 #[derive(Debug, Clone)]
-pub struct SumLeafStats<'a> {
+pub(crate) struct SumLeafStats<'a> {
     table: &'a RankTable,
     loss: &'a LeafLoss,
     width: usize,
@@ -22,7 +22,7 @@ pub struct SumLeafStats<'a> {
 
 /// The contribution of one or more rows to the sums of a leaf.
 #[derive(Debug, Clone, Copy)]
-pub enum RowStats {
+pub(crate) enum RowStats {
     /// Rows of a class: its number and their weight.
     Class(usize, f64),
     /// Weight and weighted target.
@@ -52,7 +52,7 @@ impl<'a> SumLeafStats<'a> {
 
     /// The contribution of one row.
     #[inline]
-    pub fn row_stats(&self, row: u32) -> RowStats {
+    pub(crate) fn row_stats(&self, row: u32) -> RowStats {
         let weight = self.table.weight(row);
         match self.table.target() {
             RankTarget::Classes { of_row, .. } => {
@@ -73,7 +73,7 @@ impl<'a> SumLeafStats<'a> {
 
     /// Moves rows from one leaf to another.
     #[inline]
-    pub fn move_rows(&mut self, from: u16, to: u16, row_stats: RowStats, rows: u32) {
+    pub(crate) fn move_rows(&mut self, from: u16, to: u16, row_stats: RowStats, rows: u32) {
         self.apply(from, row_stats, -1.0);
         self.apply(to, row_stats, 1.0);
         self.count(from, -(rows as i32));
@@ -106,7 +106,7 @@ impl<'a> SumLeafStats<'a> {
 
     /// The loss of all leaves together.
     #[inline]
-    pub fn total_loss(&mut self) -> f64 {
+    pub(crate) fn total_loss(&mut self) -> f64 {
         for leaf in self.touched.drain(..).map(usize::from) {
             let first = leaf * self.width;
             // An empty leaf keeps no rounding residue.
@@ -122,7 +122,7 @@ impl<'a> SumLeafStats<'a> {
 
     /// Whether every leaf is empty or has at least `min_leaf` rows.
     #[inline]
-    pub fn leaves_are_large_enough(&self) -> bool {
+    pub(crate) fn leaves_are_large_enough(&self) -> bool {
         self.small == 0
     }
 

@@ -15,7 +15,8 @@ mod tally;
 mod tests;
 mod weighed;
 
-pub use eval_metric::{EvalMetric, Partial};
+pub use eval_metric::EvalMetric;
+pub(crate) use eval_metric::Partial;
 pub use tally::Tally;
 
 use crate::objective::ObjectiveConfig;

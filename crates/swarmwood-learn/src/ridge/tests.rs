@@ -24,6 +24,12 @@ fn tree_of(splits: &[usize]) -> BinnedTree {
     tree
 }
 
+#[test]
+fn the_value_of_one_leaf_is_a_newton_step() {
+    let solution = solve(&tree_of(&[]), &[LeafQuadratic { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
+    assert_eq!((solution.values[0], solution.penalty), (2.0, 2.0));
+}
+
 /// Parent of every node, nodes before leaves; the root has none.
 fn parents(tree: &BinnedTree) -> Vec<Option<usize>> {
     let inner = tree.nodes.len();

@@ -18,7 +18,7 @@ pub const FEW: usize = 64;
 
 /// The rows of one node: their codes in some columns, row after row, and their packed derivatives.
 #[derive(Debug, Clone, Default)]
-pub struct FewRows {
+pub(crate) struct FewRows {
     columns: usize,
     codes: Vec<u8>,
     packed: Vec<u64>,
@@ -91,7 +91,7 @@ impl Present {
 impl SplitSearch<'_> {
     /// The best rule over the features of a stored column for one node, which is given by its rows
     /// and stands at `at` among their columns. Where a missing value goes is settled.
-    pub fn column_of_few(
+    pub(crate) fn column_of_few(
         &self,
         column: usize,
         at: usize,

@@ -23,6 +23,7 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
+pub use crate::kernels::particle::{LEVELS, path_to};
 pub use backend::{Backend, BackendError};
 pub use client::{Client, SnapshotHandle, Ticket, TreeHandle};
 pub(crate) use client::{leaf_sums_of, quantiles_of};

@@ -55,7 +55,7 @@ fn free(
     let depth = sums.len().ilog2() as usize;
     let nodes = splits.enumerate().map(|(at, split)| {
         let level = (at + 1).ilog2() as usize;
-        let path = usize::from(swarmwood_learn::kernels::particle::path_to(at));
+        let path = usize::from(swarmwood_learn::stats::path_to(at));
         let [left, right] = [path, path | 1 << level];
         let child = |path: usize, next: usize| {
             if level + 1 == depth { Child::Leaf(path as u32) } else { Child::Node(next as u32) }

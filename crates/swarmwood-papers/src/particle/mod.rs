@@ -27,11 +27,10 @@ use swarmwood_learn::bins::Layout;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::kernels::particle::LEVELS;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::Objective;
 use swarmwood_learn::stats::{
-    Backend, BackendError, BackendFactory, DataDescription, LocalBackends, ParticleFitness,
+    Backend, BackendError, BackendFactory, DataDescription, LEVELS, LocalBackends, ParticleFitness,
     ParticleSet, Reply, Work,
 };
 pub use swarmwood_learn::stats::{ParticleConfig, TreeForm};

@@ -2,7 +2,7 @@
 //! rows.
 //!
 //! The derivatives before a tree do not depend on the tree, so sums of them by leaf and class of
-//! code ([`swarmwood_learn::kernels::cells`]) tell the leaves, and with them the Newton values, of the tree
+//! code (`learn::kernels::cells`) tell the leaves, and with them the Newton values, of the tree
 //! with any one of its levels asking anything else. What is told is by how much the second-order
 //! model of the loss falls: for the squared loss and a tree of the last round that is the loss of
 //! the whole particle, for other losses it is as good as the model, and after an earlier tree those

@@ -1,6 +1,5 @@
 //! Every replacement against a plain evaluation of the particle that has it.
 
-use swarmwood_learn::kernels::cells::LeafRule;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Logistic, ObjectiveConfig, Squared, make};
 use swarmwood_search::rng::Stream;
@@ -31,10 +30,14 @@ fn every_replacement_has_the_leaves_of_its_evaluation() {
         let mut evaluator =
             Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context()).unwrap();
         let sequence = draw(&mut stream, &rules, evaluator.length());
-        let leaf = LeafRule { lambda: 0.5, learning_rate: 0.7, least: 0.0 };
+        // By how much a leaf lowers the second-order model of the loss.
+        let leaf_worth = |&[g, h]: &[f64; 2]| {
+            let value = -0.7 * g / (h + 0.5);
+            -(g * value + 0.5 * h * value * value)
+        };
         let worth = |evaluator: &mut Evaluator<'_>, sequence: &[u32], tree: usize| -> f64 {
             let (_, sums) = evaluator.evaluate_with_sums(sequence).unwrap();
-            sums[tree * 8..(tree + 1) * 8].iter().map(|sum| leaf.worth(sum[0], sum[1])).sum()
+            sums[tree * 8..(tree + 1) * 8].iter().map(leaf_worth).sum()
         };
         for tree in 0..evaluator.trees() {
             let found = evaluator.replacements(&sequence, tree).unwrap();
