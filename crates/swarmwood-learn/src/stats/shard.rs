@@ -281,8 +281,7 @@ impl Shard {
     }
 
     /// Splits a slot's rows between two new slots, and leaves the old one naming both; answers how
-    /// many went left. `scratch` may hold
-    /// anything and serves one shard after the other.
+    /// many went left. `scratch` may hold anything and serves one shard after the other.
     pub fn split(
         &mut self,
         slot: usize,
