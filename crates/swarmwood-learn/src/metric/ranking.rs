@@ -115,7 +115,10 @@ fn plain_auc(positive: &[f64], negative: &[f64]) -> Option<f64> {
         .iter()
         .map(|&score| {
             let below = sorted.partition_point(|&other| other < score);
-            below + sorted.partition_point(|&other| other <= score)
+            let rest = &sorted[below..];
+            let any_ties = rest.first().is_some_and(|&other| other == score);
+            let ties = if any_ties { rest.partition_point(|&other| other <= score) } else { 0 };
+            2 * below + ties
         })
         .sum();
     let pairs = positive.len() as f64 * negative.len() as f64;
