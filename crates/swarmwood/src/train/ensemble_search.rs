@@ -52,11 +52,11 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let train_seconds = started.elapsed().as_secs_f64();
     let (model, train_metrics, valid_metrics) = measured(found.ensemble, job, data, valid);
     Ok(TrainResult {
+        rounds: model.rounds(),
         model,
         params: job.params.clone(),
         bin_seconds,
         train_seconds,
-        rounds: found.report.shape.trees,
         train_metrics,
         valid_metrics,
         search: Some(found.report),
@@ -137,7 +137,8 @@ fn note_of(report: &EnsembleSearchReport, params: &Params, budget: &Budget) -> O
     } else if budget.is_interrupted() {
         "an interruption".to_string()
     } else {
-        format!("the budget of {} trees", params.budget)
+        let unit = if params.budget == 1 { "tree" } else { "trees" };
+        format!("the budget of {} {unit}", params.budget)
     };
     let FitProgress { steps, done, planned } = report.progress;
     Some(format!(
