@@ -12,11 +12,14 @@ from evidence.tree import (
     OURS,
     SETS,
     Set,
+    flags_of,
     parts,
     pruned,
     rows_of,
     solved,
 )
+from evidence.tree_tables import verdict
+from paired import Gap
 
 
 def test_artificial_rows_have_the_means_and_covariances_of_table_1():
@@ -75,7 +78,7 @@ def test_gains_are_paired_and_judged(tmp_path):
                 "train": 95.0,
                 "test": base + place,
             }
-            lines.append(cell | {"leaves": 5, "refused": 0})
+            lines.append(cell | {"leaves": 5})
     page = tree_tables.tell(lines, Request("tree", tmp_path, tmp_path, tmp_path, tmp_path))
     text = "\n".join(page.sections)
     assert (
@@ -89,11 +92,25 @@ def test_gains_are_paired_and_judged(tmp_path):
         for line in text.splitlines()
         if "+3.71" in line
     ]
-    assert claims[0] == [
-        "case 2",
-        "apso-tree, random",
-        "+3.71",
-        "+2.00 ± 0.00",
-        "0.031",
-        "confirmed",
-    ]
+    judged = {claim[1]: claim[2:] for claim in claims}
+    assert judged["apso-tree, random"] == ["+3.71", "+2.00 ± 0.00", "0.031", "confirmed"]
+    # Compared with the CART of its size, which stands four places after the other.
+    assert judged["apso-tree, random, published size"][1] == "+1.00 ± 0.00"
+    optimizers = [line for line in text.splitlines() if line.startswith("| aco")]
+    assert len(optimizers) == 1 and "(6-0-0; 0.031)" in optimizers[0]
+
+
+def test_verdicts_have_one_definition():
+    clear, unclear = Gap(np.array([1.0, 2, 3, 4, 5, 6])), Gap(np.array([1.0, -2, 3, -4]))
+    assert verdict(clear, +3.0) == "confirmed"
+    assert verdict(clear, -3.0) == "contradicted"
+    assert verdict(unclear, +3.0) == "not confirmed"
+
+
+def test_the_published_size_depends_on_the_set():
+    known = SETS["pima"]
+    cart = flags_of("CART, published size", known)
+    assert cart[-4:] == ("--prune", "none", "--max-leaves", known.leaves)
+    grid = flags_of("apso-tree, random, published size", known)
+    assert "random" in grid and grid[-2:] == ("--grid-thresholds", known.leaves - 1)
+    assert flags_of("CART", known) == ("--method", "cart")
