@@ -348,3 +348,24 @@ def test_typed_values_of_numpy_and_pandas(steps):
 def test_names_of_python_are_aliases_of_the_table():
     for entry in _core.parameters():
         assert entry["python_name"] in {entry["name"], "class_weight", *entry["aliases"]}
+
+
+def test_the_options_of_a_grid_of_thresholds():
+    random = np.random.default_rng(3)
+    X = random.random((200, 4))
+    y = np.where((X[:, 0] > 0.6) ^ (X[:, 1] > 0.4), "yes", "no")
+    fit = {"method": "apso-tree", "prune": "none", "iterations": 10, "population": 10}
+    for options in (
+        {"optimizer": "aco"},
+        {"variables": "forest", "grid_thresholds": 6},
+        {"empty_cells": "random", "repeats": 2, "select_by": "cross-validation"},
+    ):
+        model = SwarmTreeClassifier(**fit, **options).fit(X, y)
+        assert (
+            model.predict(X) == SwarmTreeClassifier(**fit, **options).fit(X, y).predict(X)
+        ).all()
+    small = SwarmTreeClassifier(**fit, max_leaves=4).fit(X, y)
+    assert len(set(small.predict(X))) == 2
+    with pytest.raises(swarmwood.ParameterError) as caught:
+        SwarmTreeClassifier(method="apso-tree", optimizer="tpe").fit(X, y)
+    assert caught.value.parameter == "optimizer"
