@@ -20,7 +20,7 @@ use super::{
     leaf_weights, middle_split,
 };
 use crate::class_fitness::ClassFitness;
-use crate::engine_loop::{EarlierSwarms, SwarmTask, run_engine};
+use crate::engine_loop::{EarlierSwarms, IterationStats, SwarmTask, run_engine};
 use swarmwood_learn::context::Context;
 use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_table::RankTable;
@@ -93,7 +93,8 @@ impl SplitPoints {
     }
 }
 
-/// Searches. The swarm is one task of the log.
+/// Searches. The swarm is one task of the log. A run that was interrupted before there were split
+/// points ends with a single leaf.
 pub fn search(
     table: &RankTable,
     points: &SplitPoints,
@@ -102,21 +103,7 @@ pub fn search(
     log: &mut TaskLog<'_>,
 ) -> Result<FullTreeResult, FullTreeError> {
     let class_fitness = ClassFitness::new(table, config.fitness);
-    if points.is_empty() {
-        return Err(FullTreeError::NoSplits);
-    }
-    let space = sequence_space((1 << config.depth) - 1, points.len() as u32)?;
-    let swarm = discrete_pso::DiscretePsoConfig {
-        population: config.population,
-        generations: Some(config.iterations as u64),
-        alpha: moves.alpha,
-        beta: moves.beta,
-        mutation: moves.mutation,
-        adaptive: moves.adaptive,
-        memo: true,
-        ..discrete_pso::DiscretePsoConfig::default()
-    };
-    let engine = DiscretePso::new(&space, swarm, config.seed)?;
+    let measure = class_fitness.as_ref().map_or("rmse", |_| config.fitness.name());
     let nodes = |indices: &[u32]| -> Vec<Option<&RankRule>> {
         indices.iter().map(|&index| points.rules.get(index as usize)).collect()
     };
@@ -127,12 +114,22 @@ pub fn search(
         }
         None => rmse(table, nodes),
     };
-    let loss = |point: &Point| cost(&nodes(&sequence(point).unwrap_or_default()));
-    let measure = class_fitness.as_ref().map_or("rmse", |_| config.fitness.name());
-    let (earlier, steps) = (EarlierSwarms::default(), config.iterations);
-    let task = SwarmTask { key: "swarm", measure, earlier, steps, space: &space };
-    let found = run_engine(engine, &task, context, log, loss)?;
-    let best = found.best.as_ref().and_then(sequence).ok_or(FullTreeError::NoSplits)?;
+
+    let (best, last) = if !points.is_empty() {
+        let space = sequence_space((1 << config.depth) - 1, points.len() as u32)?;
+        let engine = DiscretePso::new(&space, swarm_config(config, moves), config.seed)?;
+        let loss = |point: &Point| cost(&nodes(&sequence(point).unwrap_or_default()));
+        let (earlier, steps) = (EarlierSwarms::default(), config.iterations);
+        let task = SwarmTask { key: "swarm", measure, earlier, steps, space: &space };
+        let found = run_engine(engine, &task, context, log, loss)?;
+        let best = found.best.as_ref().and_then(sequence).ok_or(FullTreeError::NoSplits)?;
+        (best, found.last)
+    } else if context.budget.is_interrupted() {
+        (Vec::new(), IterationStats::default())
+    } else {
+        return Err(FullTreeError::NoSplits);
+    };
+
     let nodes = nodes(&best);
     let classes = class_fitness.as_ref().map_or(1, ClassFitness::classes);
     let counts = match &class_fitness {
@@ -153,12 +150,29 @@ pub fn search(
     Ok(FullTreeResult {
         tree: pruner.to_tree(),
         measure,
-        fitness: class_fitness
-            .as_ref()
-            .map_or_else(|| rmse(table, &nodes), |fit| fitness(fit, &counts, by_majority)),
-        iterations: found.last.iteration,
-        evaluations: found.last.evaluations,
-        repeats: found.last.repeats,
+        fitness: match &class_fitness {
+            Some(fit) => fitness(fit, &counts, by_majority),
+            None => rmse(table, &nodes),
+        },
+        iterations: last.iteration,
+        evaluations: last.evaluations,
+        repeats: last.repeats,
         choices: points.len(),
     })
+}
+
+fn swarm_config(
+    config: &FullTreeConfig,
+    moves: MoveProbabilities,
+) -> discrete_pso::DiscretePsoConfig {
+    discrete_pso::DiscretePsoConfig {
+        population: config.population,
+        generations: Some(config.iterations as u64),
+        alpha: moves.alpha,
+        beta: moves.beta,
+        mutation: moves.mutation,
+        adaptive: moves.adaptive,
+        memo: true,
+        ..discrete_pso::DiscretePsoConfig::default()
+    }
 }

@@ -326,3 +326,16 @@ fn a_tree_of_numbers_has_the_least_error_of_all_trees_of_two_levels() {
     let members = found.tree.to_members(&table, &loss, &pool);
     assert_eq!(members.len(), 1);
 }
+
+#[test]
+fn without_split_points_an_interrupted_run_is_one_leaf_and_any_other_an_error() {
+    let table = table(60, 3);
+    let run = |run: &TestContext| {
+        let (points, settings) = (SplitPoints::new(Vec::new(), &table), (&config(2), MOVES));
+        with_log(|log| split_points::search(&table, &points, settings, run.context(), log))
+    };
+    assert_eq!(run(&TestContext::new(1)), Err(FullTreeError::NoSplits));
+    let found = run(&TestContext::interrupted_after(1, 0)).unwrap();
+    assert_eq!((found.tree.rules.leaves(), found.evaluations), (1, 0));
+    assert!((right(&found.tree, &table) - found.fitness).abs() < 1e-12);
+}
