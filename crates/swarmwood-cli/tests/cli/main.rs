@@ -9,6 +9,7 @@ mod happy;
 mod imports;
 mod memory;
 mod outputs;
+mod papers;
 mod reports;
 mod rules;
 mod scratch;
