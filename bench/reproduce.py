@@ -3,7 +3,7 @@ on the same rows.
 
 bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
 
-EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method that it reviews),
+EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method it reviews),
 `tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita 2024), `tuning` (the same with our
 learner and protocol), `small-models`, or `all`. `--out` gets summary.md, README.md, raw.csv and the
 figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was

@@ -70,9 +70,7 @@ def set_table(lines: list[dict], name: str) -> str:
         sizes = [values(lines, name, variant, figure) for figure in ("evaluations", "iterations")]
         means = [f"{statistics.fmean(size.values()):.0f}" if size else "-" for size in sizes]
         fitness = mean_and_error(values(lines, name, variant, "fitness"))
-        rows.append(
-            [variant, mean_and_error(scores), str(len(scores)), *gained, fitness, *means]
-        )
+        rows.append([variant, mean_and_error(scores), str(len(scores)), *gained, fitness, *means])
     return render(header, rows)
 
 

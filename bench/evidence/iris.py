@@ -94,5 +94,7 @@ def tell(lines: list[dict], request: Request) -> Page:
     note = """Error in percent of all rows, mean ± standard error over the repetitions, each a
 ten-fold cross-validation. The published figures are those of the review; how their rows were
 divided is not stated."""
-    page.section("Error", note, render(header, table) if table else "No cell has been measured yet.")
+    page.section(
+        "Error", note, render(header, table) if table else "No cell has been measured yet."
+    )
     return page
