@@ -4,8 +4,8 @@ run beside LightGBM.
 bench/.venv/bin/python bench/search_speed.py --data DIR --particles PATH --binary PATH --out DIR
 
 `--particles` is the example `particle_speed` of `swarmwood-papers` (`cargo build --release
---example particle_speed`). Everything is run in turns, round after round; figures are minima. Run it on an
-idle machine.
+--example particle_speed`). Everything is run in turns, round after round; figures are minima. Run
+it on an idle machine.
 """
 
 import argparse
