@@ -3,7 +3,7 @@
 //! The gain of a rule is `½ [GL²/(HL+λ) + GR²/(HR+λ) - (GL+GR)²/(HL+HR+λ)] - γ`, or, where children
 //! are shrunk towards their parent's value `u`, `½ [(GL+HL·u)²/(HL+λ) + (GR+HR·u)²/(HR+λ)] - γ`.
 //! Sums are packed integers (`kernels::quantise`); scores are compared in integer
-//! units and gains told in real ones.
+//! units, and gains are reported in real ones.
 //!
 //! A feature's codes are scanned along a line: numbers in their own order, levels of a category in
 //! the order of their mean gradient (for a convex loss the best two-way grouping is a cut of that

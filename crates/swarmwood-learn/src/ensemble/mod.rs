@@ -74,7 +74,7 @@ impl EnsembleShape {
             metric: EvalMetric::Loss,
             seed: self.seed,
             memory: self.memory,
-            tell_every: 0,
+            report_every: 0,
         }
     }
 }

@@ -35,7 +35,7 @@ pub enum Growth {
     Oblivious,
 }
 
-/// What greedy boosting can be told. Ranges are the caller's to check.
+/// Configuration of greedy boosting; the caller checks the ranges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GreedyConfig {
     /// Boosting rounds.
@@ -65,8 +65,8 @@ pub struct GreedyConfig {
     /// Bytes of histograms that may be kept while a tree grows; less makes it slower, never
     /// different.
     pub memory: usize,
-    /// Tell the training loss every so many rounds; 0 for never. It costs a pass over the rows.
-    pub tell_every: usize,
+    /// Report the training loss every so many rounds; 0 for never. It costs a pass over the rows.
+    pub report_every: usize,
 }
 
 /// The result of boosting.
@@ -200,7 +200,7 @@ impl<'a> Boosting<'a> {
     }
 
     fn event(&mut self, round: usize) -> Result<Event, BackendError> {
-        let (rounds, every) = (self.settings.trees, self.settings.tell_every);
+        let (rounds, every) = (self.settings.trees, self.settings.report_every);
         let is_due = every > 0 && (round.is_multiple_of(every) || round == rounds);
         let train = Work::Metric { metric: EvalMetric::Loss, rows: RowSet::Training };
         let valid = Work::Metric { metric: self.settings.metric, rows: RowSet::Validation };

@@ -33,7 +33,7 @@ pub(super) fn settings(growth: Growth) -> GreedyConfig {
         metric: EvalMetric::Loss,
         seed: 7,
         memory: 1 << 30,
-        tell_every: 1,
+        report_every: 1,
     }
 }
 

@@ -133,27 +133,27 @@ pub enum SwarmError {
 pub struct SwarmRun<'a, E = DiscretePso> {
     evaluator: Evaluator<'a>,
     engine: E,
-    /// Positions that the swarm asked for and that were not evaluated yet.
+    /// Trials that the engine proposed and that are not evaluated yet.
     open: Vec<Trial>,
-    /// Iterations that are done and were not told yet.
+    /// Finished iterations that were not reported yet.
     done: VecDeque<IterationStats>,
     /// The last iteration that the engine completed.
     iteration: usize,
     over: bool,
-    /// Whether an interruption ended it.
+    /// Whether the run was interrupted.
     interrupted: bool,
-    /// The swarm between the answers of an iteration and the questions of the next: the state that
-    /// can be resumed.
+    /// The engine after the results of an iteration and before the next proposals: the state to
+    /// resume from.
     settled: Option<E>,
-    /// How the search stood when it was told last.
-    told: Option<SearchStatus>,
+    /// The status that was reported last.
+    last_status: Option<SearchStatus>,
     /// Particles evaluated so far, those of earlier parts of a resumed run included.
     evaluations: u64,
     /// The local search after the swarm, if it was asked for.
     descent: Option<LocalSearch>,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Debug)]
 pub struct SwarmFit {
     /// The best particle.
@@ -164,11 +164,11 @@ pub struct SwarmFit {
     pub ensemble: EnsembleFit,
     /// Particles evaluated, those of the local search not counted.
     pub evaluations: u64,
-    /// What the local search did, if there was one.
+    /// Statistics of the local search, if there was one.
     pub local_search: Option<LocalSearchStats>,
 }
 
-/// What a local search did.
+/// Statistics of a local search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LocalSearchStats {
     /// Rules that it replaced.
@@ -245,7 +245,7 @@ impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
             over: false,
             interrupted: false,
             settled: None,
-            told: None,
+            last_status: None,
             evaluations: 0,
             descent: None,
         }
@@ -258,11 +258,11 @@ impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
         loop {
             if let Some(done) = self.done.pop_front() {
                 let search = self.search(&done);
-                self.told = Some(search);
+                self.last_status = Some(search);
                 return Ok(Some((done.iteration, search)));
             }
             // The first iteration is begun even in an interrupted run, so that there is a best.
-            if self.told.is_some() && self.evaluator.is_interrupted() {
+            if self.last_status.is_some() && self.evaluator.is_interrupted() {
                 (self.interrupted, self.over) = (true, true);
             }
             if self.over {
@@ -287,7 +287,7 @@ impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
         }
     }
 
-    /// Answers all open questions; those that there is no time for are told as failed, and the run
+    /// Evaluates all open trials; those that there is no time for are told as failed, and the run
     /// is over.
     fn evaluate(&mut self) -> Result<(), SwarmError> {
         let mut trials: Vec<(Vec<u32>, u64)> = std::mem::take(&mut self.open)
@@ -343,12 +343,12 @@ impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
         };
         let visited = descent.visit(&mut self.evaluator);
         let fitness = self.evaluator.fitness();
-        let told = self.told.unwrap_or_default();
+        let status = self.last_status.unwrap_or_default();
         let search = SearchStatus {
             measure: fitness.name(),
             best: Some(fitness.cost(descent.cost)),
-            evaluations: told.evaluations + descent.evaluations,
-            repeats: told.repeats,
+            evaluations: status.evaluations + descent.evaluations,
+            repeats: status.repeats,
             ..SearchStatus::default()
         };
         let step = descent.visits;

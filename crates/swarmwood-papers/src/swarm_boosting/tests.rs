@@ -155,7 +155,7 @@ fn grow(
         metric: EvalMetric::Loss,
         seed: 0,
         memory: 1 << 24,
-        tell_every: 0,
+        report_every: 0,
     };
     let set = TrainingSet::new(data, None, objective);
     greedy::train(set, &settings, context, &mut |_| ()).unwrap()

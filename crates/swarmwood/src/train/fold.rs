@@ -153,7 +153,7 @@ impl FoldData {
         self.with_job(params, pool, budget, |job| {
             trees::check_memory(params, data)?;
             // The training loss is not used, and costs a pass over the rows.
-            let settings = greedy::GreedyConfig { tell_every: 0, ..trees::settings(job) };
+            let settings = greedy::GreedyConfig { report_every: 0, ..trees::settings(job) };
             let set = TrainingSet::new(data, Some(test), job.objective);
 
             let fit = greedy::train(set, &settings, job.context(), &mut |_| {})?;

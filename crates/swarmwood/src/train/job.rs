@@ -141,8 +141,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Says how a run ended that was to stop at its best round.
-    pub(super) fn tell_rounds(&self, kept: usize, done: usize) -> Vec<String> {
+    /// A note on which round early stopping kept, if it did.
+    pub(super) fn round_notes(&self, kept: usize, done: usize) -> Vec<String> {
         if self.params.early_stopping_rounds == 0 || kept == done {
             return Vec::new();
         }

@@ -19,7 +19,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     job.check_targets(chunk.target.iter().copied())?;
     let fitted = fit(job, &chunk, valid.as_ref(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let notes = job.tell_rounds(fitted.rounds, fitted.train.len());
+    let notes = job.round_notes(fitted.rounds, fitted.train.len());
     let model = job.model(fitted.base, Body::Linear(fitted.outputs));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics =

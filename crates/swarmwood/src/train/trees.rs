@@ -19,8 +19,8 @@ use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
 use crate::{Error, Result};
 
-/// The training loss is events about this many times; each time costs a pass over the rows.
-const TELLINGS: usize = 20;
+/// The training loss is reported about this many times; each costs a pass over the rows.
+const LOSS_REPORTS: usize = 20;
 
 /// Histograms kept while a tree grows may take this much memory.
 pub(super) const KEPT_BYTES: usize = 1 << 30;
@@ -43,7 +43,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     let set = TrainingSet::new(&data, valid.as_ref(), job.objective);
     let fit = greedy::train(set, &settings(job), job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
-    let notes = job.tell_rounds(fit.rounds, fit.rounds_done);
+    let notes = job.round_notes(fit.rounds, fit.rounds_done);
     let (model, train_metrics, valid_metrics) = measured(fit.ensemble, job, data, valid);
     Ok(TrainResult {
         model,
@@ -113,7 +113,7 @@ pub(super) fn settings(job: &Job<'_>) -> GreedyConfig {
         metric: job.metric,
         seed: params.seed,
         memory: KEPT_BYTES,
-        tell_every: params.trees.div_ceil(TELLINGS),
+        report_every: params.trees.div_ceil(LOSS_REPORTS),
     }
 }
 

@@ -16,7 +16,7 @@ fn messages_per_tree_are_one_per_level() {
     for growth in [Growth::Depth, Growth::Oblivious] {
         for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::ABSOLUTE] {
             let loopback = LoopbackBackends::default();
-            let settings = GreedyConfig { depth: 4, tell_every: 0, ..settings(growth) };
+            let settings = GreedyConfig { depth: 4, report_every: 0, ..settings(growth) };
             fit_with(&loopback, &data, &spec, &settings, 1);
             // One message describes the rows and two gather scores.
             assert_eq!(loopback.messages(), 10 * 5 + 3, "{growth:?} {spec:?}");
@@ -58,7 +58,7 @@ fn leaf_wise_trees_of_32_leaves_take_at_most_20_messages() {
             for trees in 1..=6 {
                 let loopback = LoopbackBackends::default();
                 let of_leaves = GreedyConfig { depth: 0, max_leaves: 32, ..settings(Growth::Leaf) };
-                let settings = GreedyConfig { trees, tell_every: 0, ..of_leaves };
+                let settings = GreedyConfig { trees, report_every: 0, ..of_leaves };
                 let (fit, _) = fit_with(&loopback, &data, &spec, &settings, 1);
                 assert_eq!(fit.trees[trees - 1].leaves.len(), 32, "{kind} {spec:?}");
 

@@ -60,7 +60,7 @@ fn settings(growth: Growth) -> GreedyConfig {
         metric: EvalMetric::Loss,
         seed: 7,
         memory: 1 << 30,
-        tell_every: 0,
+        report_every: 0,
     }
 }
 
