@@ -173,3 +173,50 @@ fn load_node(datum: &Datum) -> Result<BinnedSplit, Error> {
         cover: cover.real()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use swarmwood_model::{Feature, Kind};
+
+    use super::*;
+    use crate::data::Column;
+    use crate::pool::Pool;
+
+    /// A number, a category and a constant.
+    fn layout() -> Layout {
+        let columns = [
+            Column::Number(vec![1.0, 2.0, 3.0]),
+            Column::Category(vec![0, 1, 0]),
+            Column::Number(vec![5.0; 3]),
+        ];
+        let levels = vec!["a".into(), "b".into()];
+        let kinds = [Kind::Number, Kind::Category { levels }, Kind::Number];
+        let features: Vec<Feature> =
+            kinds.into_iter().map(|kind| Feature { name: "x".into(), kind }).collect();
+        Layout::fit(|at| columns[at].clone(), &features, 255, &Pool::new(1).unwrap())
+    }
+
+    #[test]
+    fn rules_that_do_not_fit_their_feature_are_refused() {
+        let layout = layout();
+        let load = |feature: u32, cut: Cut<u8>| {
+            let rule = BinRule { feature, cut, missing_right: false };
+            let (left, right) = (Child::Leaf(0), Child::Leaf(1));
+            let node = BinnedSplit { rule, left, right, gain: 0.0, cover: 0.0 };
+            let leaves = vec![Leaf::default(); 2];
+            let grown = BinnedTree { nodes: vec![node], leaves, oblivious: false };
+            let tree = TreeState { grown, output: 0, cost: 0.0 };
+            let state =
+                EnsembleState { phase: FitPhase::Sweeps, done: 0, work: 1, trees: vec![tree] };
+            EnsembleState::load(&state.save(), &layout)
+        };
+
+        let set = || Cut::In([1u8].into_iter().collect());
+        assert!(load(0, Cut::Above(1)).is_ok() && load(1, set()).is_ok());
+        for (feature, cut) in
+            [(0, Cut::Above(0)), (0, set()), (1, Cut::Above(1)), (2, Cut::Above(1)), (3, set())]
+        {
+            assert!(load(feature, cut).is_err(), "{feature} {cut:?}");
+        }
+    }
+}
