@@ -132,6 +132,14 @@ pub fn choose_alpha(
 }
 
 impl FoldErrors {
+    /// Stores the error of a row from one of the nested trees on, if it differs from the last one.
+    fn record(&mut self, tree: usize, row: u32, error: f64, last: &mut f64) {
+        if error != *last {
+            self.changes[tree].push((row, error));
+            *last = error;
+        }
+    }
+
     /// The changes as a part of a stored state; the weights are in the table.
     fn to_datum(&self) -> Datum {
         let change =
@@ -229,31 +237,34 @@ fn evaluate_fold(
     let grown = CartGrower { table: &train, ..*grower }.grow();
     let path = PruningPath::new(grown, &train, grower.loss);
 
+    let (mut tree, pruned_at) = path.into_parts();
+    tree.centre_thresholds(&train);
+    let (nodes, leaves) = predictions(&tree, &train, measure);
+    // The first of the nested trees without the split of a node.
+    let leaf_from: Vec<usize> =
+        pruned_at.iter().map(|&at| alphas.partition_point(|&alpha| alpha < at)).collect();
+
     let weights = (0..test.rows() as u32).map(|row| test.weight(row)).collect();
-    let mut found = FoldErrors { weights, changes: Vec::with_capacity(alphas.len()) };
-    let mut last = vec![0.0; test.rows()];
-    let mut last_leaves = None;
-    for &alpha in alphas {
-        if budget.is_interrupted() {
+    let mut found = FoldErrors { weights, changes: vec![Vec::new(); alphas.len()] };
+    let mut path = Vec::new();
+    for row in 0..test.rows() as u32 {
+        if row % 1024 == 0 && budget.is_interrupted() {
             return None;
         }
-        let mut tree = path.tree(alpha);
-        // Trees are nested, so that trees of equal size are equal.
-        if last_leaves == Some(tree.leaves()) {
-            found.changes.push(Vec::new());
-            continue;
-        }
-        last_leaves = Some(tree.leaves());
+        let leaf = tree.path(&test, row, &mut path);
 
-        tree.centre_thresholds(&train);
-        let mut changes = Vec::new();
-        for (row, [error, _]) in row_errors(&tree, &train, &test, measure).into_iter().enumerate() {
-            if error != last[row] {
-                changes.push((row as u32, error));
-                last[row] = error;
+        // From the leaf up: each node is the row's leaf until a node above it is pruned.
+        let (mut last, mut first, mut leaf) = (0.0, 0, &leaves[leaf as usize]);
+        for &node in path.iter().rev() {
+            let until = leaf_from[node as usize];
+            if first < until {
+                found.record(first, row, leaf.error(&test, row, measure), &mut last);
             }
+            (first, leaf) = (until, &nodes[node as usize]);
         }
-        found.changes.push(changes);
+        if first < alphas.len() {
+            found.record(first, row, leaf.error(&test, row, measure), &mut last);
+        }
     }
     Some(found)
 }
@@ -265,31 +276,55 @@ pub(crate) fn row_errors(
     test: &RankTable,
     measure: &LeafLoss,
 ) -> Vec<[f64; 2]> {
-    let (_, leaves) = fit_nodes(tree, train, measure);
+    let (_, leaves) = predictions(tree, train, measure);
     let rows: Vec<u32> = (0..test.rows() as u32).collect();
     let leaf_of = tree.assign_leaves(test, tree.root(), &rows);
     let error = |(&row, &leaf): (&u32, &u32)| {
-        [row_error(&leaves[leaf as usize], test, row, measure), test.weight(row)]
+        [leaves[leaf as usize].error(test, row, measure), test.weight(row)]
     };
     rows.iter().zip(&leaf_of).map(error).collect()
 }
 
-fn row_error(leaf: &NodeFit, test: &RankTable, row: u32, measure: &LeafLoss) -> f64 {
-    match test.target() {
-        RankTarget::Classes { of_row, count } => {
-            let (truth, predicted) = (usize::from(of_row[row as usize]), leaf.class(measure));
-            match measure {
-                LeafLoss::Costs(costs) => {
-                    let mut one = vec![0.0; *count];
-                    one[truth] = 1.0;
-                    costs.of(&one, predicted)
+/// What every node, as a leaf, and every leaf of a tree predict.
+fn predictions(
+    tree: &RankTree,
+    train: &RankTable,
+    measure: &LeafLoss,
+) -> (Vec<Prediction>, Vec<Prediction>) {
+    let (nodes, leaves) = fit_nodes(tree, train, measure);
+    let of = |fit: &NodeFit| match train.target() {
+        RankTarget::Classes { .. } => Prediction::Class(fit.class(measure)),
+        RankTarget::Numbers { .. } => Prediction::Number(fit.value),
+    };
+    (nodes.iter().map(of).collect(), leaves.iter().map(of).collect())
+}
+
+/// What a leaf predicts.
+enum Prediction {
+    Class(usize),
+    Number(f64),
+}
+
+impl Prediction {
+    /// The error of a row.
+    fn error(&self, test: &RankTable, row: u32, measure: &LeafLoss) -> f64 {
+        match (self, test.target()) {
+            (&Prediction::Class(predicted), RankTarget::Classes { of_row, count }) => {
+                let truth = usize::from(of_row[row as usize]);
+                match measure {
+                    LeafLoss::Costs(costs) => {
+                        let mut one = vec![0.0; *count];
+                        one[truth] = 1.0;
+                        costs.of(&one, predicted)
+                    }
+                    _ => f64::from(u8::from(truth != predicted)),
                 }
-                _ => f64::from(u8::from(truth != predicted)),
             }
-        }
-        RankTarget::Numbers { of_row, centre } => {
-            let error = of_row[row as usize] + centre - leaf.value;
-            if *measure == LeafLoss::Absolute { error.abs() } else { error * error }
+            (&Prediction::Number(predicted), RankTarget::Numbers { of_row, centre }) => {
+                let error = of_row[row as usize] + centre - predicted;
+                if *measure == LeafLoss::Absolute { error.abs() } else { error * error }
+            }
+            _ => unreachable!("rows of a fold have the targets of the table"),
         }
     }
 }

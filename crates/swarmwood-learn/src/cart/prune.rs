@@ -68,6 +68,12 @@ impl PruningPath {
         &self.steps
     }
 
+    /// The grown tree, and the `alpha` from which on each of its nodes is a leaf or is gone with a
+    /// node above it.
+    pub fn into_parts(self) -> (RankTree, Vec<f64>) {
+        (self.tree, self.pruned_at)
+    }
+
     /// The optimal tree for an `alpha`.
     pub fn tree(&self, alpha: f64) -> RankTree {
         RankTree::new(&self.tree.subtree_with(self.tree.root(), &mut |at| match at {

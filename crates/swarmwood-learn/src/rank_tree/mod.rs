@@ -253,6 +253,22 @@ impl RankTree {
         leaves
     }
 
+    /// The leaf of a row. `path` is filled with the nodes above it, from the root down.
+    pub fn path(&self, table: &RankTable, row: u32, path: &mut Vec<u32>) -> u32 {
+        path.clear();
+        let mut at = self.root();
+        loop {
+            let node = match at {
+                NodeRef::Leaf(leaf) => return leaf,
+                NodeRef::Node(node) => node,
+            };
+            path.push(node);
+            let node = &self.nodes[node as usize];
+            let code = table.columns()[node.rule.feature as usize].codes()[row as usize];
+            at = if node.rule.goes_right(code) { node.right } else { node.left };
+        }
+    }
+
     /// The rows of each node, and of each leaf.
     pub fn partition_rows(&self, table: &RankTable) -> RowPartition {
         let rows: Vec<u32> = (0..table.rows() as u32).collect();
