@@ -111,6 +111,12 @@ fn gini(counts: &[f64]) -> f64 {
         total += count;
         squares += count * count;
     }
+    gini_of_moments([total, squares])
+}
+
+/// Weight times Gini impurity of a leaf, given its weight and the sum of its squared class weights.
+#[inline]
+fn gini_of_moments([total, squares]: [f64; 2]) -> f64 {
     if total > 0.0 { total - squares / total } else { 0.0 }
 }
 

@@ -1,6 +1,6 @@
 //! Incremental leaf statistics for losses that are functions of sums.
 
-use super::LeafLoss;
+use super::{LeafLoss, gini_of_moments};
 use crate::rank_table::{RankTable, RankTarget};
 
 /// The sums and the total loss of some leaves, updated while rows move between them.
@@ -18,7 +18,14 @@ pub(crate) struct SumLeafStats<'a> {
     small: usize,
     /// Leaves whose loss is out of date, possibly repeated.
     touched: Vec<u16>,
+    /// For the Gini impurity of many classes: the weight of each leaf and the sum of its squared
+    /// class weights, so that a move of rows costs the same for any number of classes.
+    gini: Option<Vec<[f64; 2]>>,
 }
+
+/// Rows up to which the squared class weights add up exactly if every row weighs 1, so that the
+/// order of the additions does not matter.
+const EXACT_SQUARES: usize = 90_000_000;
 
 /// The contribution of one or more rows to the sums of a leaf.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +43,9 @@ impl<'a> SumLeafStats<'a> {
             RankTarget::Classes { count, .. } => *count,
             RankTarget::Numbers { .. } => 2,
         };
+        let is_exact = !table.is_weighted() && table.rows() <= EXACT_SQUARES;
+        let gini =
+            (*loss == LeafLoss::Gini && width > 2 && is_exact).then(|| vec![[0.0; 2]; leaves]);
         SumLeafStats {
             table,
             loss,
@@ -47,6 +57,7 @@ impl<'a> SumLeafStats<'a> {
             min_leaf: min_leaf as u32,
             small: 0,
             touched: Vec::new(),
+            gini,
         }
     }
 
@@ -84,7 +95,16 @@ impl<'a> SumLeafStats<'a> {
     fn apply(&mut self, leaf: u16, row_stats: RowStats, sign: f64) {
         let first = usize::from(leaf) * self.width;
         match row_stats {
-            RowStats::Class(class, weight) => self.sums[first + class] += sign * weight,
+            RowStats::Class(class, weight) => {
+                let sum = &mut self.sums[first + class];
+                let before = *sum;
+                *sum += sign * weight;
+                if let Some(gini) = &mut self.gini {
+                    let [total, squares] = &mut gini[usize::from(leaf)];
+                    *total += sign * weight;
+                    *squares += *sum * *sum - before * before;
+                }
+            }
             RowStats::Moments(weight, target) => {
                 self.sums[first] += sign * weight;
                 self.sums[first + 1] += sign * target;
@@ -109,11 +129,14 @@ impl<'a> SumLeafStats<'a> {
     pub(crate) fn total_loss(&mut self) -> f64 {
         for leaf in self.touched.drain(..).map(usize::from) {
             let first = leaf * self.width;
-            // An empty leaf keeps no rounding residue.
-            if self.rows[leaf] == 0 {
+            // An empty leaf keeps no rounding residue; exact sums have none.
+            if self.rows[leaf] == 0 && self.gini.is_none() {
                 self.sums[first..first + self.width].fill(0.0);
             }
-            let loss = self.loss.of(&self.sums[first..first + self.width]);
+            let loss = match &self.gini {
+                Some(gini) => gini_of_moments(gini[leaf]),
+                None => self.loss.of(&self.sums[first..first + self.width]),
+            };
             self.total += loss - self.losses[leaf];
             self.losses[leaf] = loss;
         }
@@ -129,5 +152,33 @@ impl<'a> SumLeafStats<'a> {
     /// The sums of a leaf.
     pub fn of(&self, leaf: usize) -> &[f64] {
         &self.sums[leaf * self.width..(leaf + 1) * self.width]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Chunk;
+
+    #[test]
+    fn the_gini_impurity_of_many_classes_is_that_of_its_sums() {
+        let rows = 60_u32;
+        let target: Vec<f64> = (0..rows).map(|row| f64::from(row * row % 7)).collect();
+        let chunk = Chunk { target, rows: rows as usize, ..Chunk::default() };
+        let table = RankTable::new(&chunk, &[], Some(7), 10);
+        let mut stats = SumLeafStats::new(&table, &LeafLoss::Gini, 3, 1);
+        assert!(stats.gini.is_some());
+
+        (0..rows).for_each(|row| stats.add(0, stats.row_stats(row), 1));
+        for row in 0..rows {
+            stats.move_rows(0, 1 + (row % 2) as u16, stats.row_stats(row), 1);
+            if row % 4 == 3 {
+                stats.move_rows(2, 1, stats.row_stats(row), 1);
+            }
+            stats.total_loss();
+            for leaf in 0..3 {
+                assert_eq!(stats.losses[leaf], LeafLoss::Gini.of(stats.of(leaf)), "row {row}");
+            }
+        }
     }
 }

@@ -136,14 +136,21 @@ fn scan_order(
 /// the order, sorted by that rank.
 fn sort(node: &NodeRows<'_>, feature: u32, order: &[u16]) -> (Vec<u32>, Vec<(u16, u32)>) {
     let column = &node.table.columns()[feature as usize];
-    let mut rank = vec![0_u16; usize::from(column.max_code()) + 1];
-    (0..).zip(order).for_each(|(at, &code)| rank[usize::from(code)] = at);
+    // Numbers are scanned in the order of their codes; a table of ranks would cost more than a small
+    // node has rows.
+    let ranks = column.is_category().then(|| {
+        let mut ranks = vec![0_u16; usize::from(column.max_code()) + 1];
+        (0..).zip(order).for_each(|(at, &code)| ranks[usize::from(code)] = at);
+        ranks
+    });
+    let rank = |code: u16| ranks.as_ref().map_or(code - 1, |ranks| ranks[usize::from(code)]);
+
     let mut missing = Vec::new();
     let mut sorted = Vec::with_capacity(node.rows.len());
     for (at, &row) in (0..).zip(&node.rows) {
         match column.codes()[row as usize] {
             0 => missing.push(at),
-            code => sorted.push((rank[usize::from(code)], at)),
+            code => sorted.push((rank(code), at)),
         }
     }
     if sorted.len() * 8 > order.len() {
