@@ -66,9 +66,13 @@ pub struct CartFit {
     pub scores: Vec<PruningScore>,
 }
 
+/// Values that a tree of many classes may store, leaves times classes, if an interruption leaves no
+/// time to cross-validate its size.
+const MAX_UNVALIDATED_VALUES: usize = 100_000;
+
 /// Grows a tree and prunes it, if that is asked for. The growth and every fold are tasks of the log.
 /// When the budget is interrupted, the tree is what was grown so far, or is pruned by the folds that
-/// were finished.
+/// were finished; without any, it is pruned only if it is very large for its number of classes.
 pub fn fit_cart(
     grower: &CartGrower<'_>,
     pruning: Option<PruningConfig<'_>>,
@@ -88,11 +92,15 @@ pub fn fit_cart(
         }
     };
 
-    // A tree whose growth was interrupted is not pruned as well.
-    let Some(pruning) = pruning.filter(|_| !grower.context.budget.is_interrupted()) else {
+    let Some(pruning) = pruning else {
         return Ok(CartFit { tree: grown, scores: Vec::new() });
     };
     let path = PruningPath::new(grown, grower.table, grower.loss);
+    // The folds say nothing about a tree whose growth was interrupted.
+    if grower.context.budget.is_interrupted() {
+        let alpha = unvalidated_alpha(&path, grower.table);
+        return Ok(CartFit { tree: path.tree(alpha), scores: Vec::new() });
+    }
     let folds = stratified_folds(grower.table, pruning.folds, pruning.seed, 0, grower.context);
     let alphas = intermediate_alphas(&path);
     let tasks = TaskBatches {
@@ -110,14 +118,15 @@ pub fn fit_cart(
     let evaluate = |fold: usize| evaluate_fold(grower, pruning.measure, &folds[fold], &alphas);
     let errors = tasks.run(grower.context, log, evaluate)?;
     let finished = errors.into_iter().flatten().flatten().collect();
-    let (alpha, scores) = choose_by_errors(&path, finished, pruning.choice);
+    let (alpha, scores) = choose_by_errors(&path, grower.table, finished, pruning.choice);
     Ok(CartFit { tree: path.tree(alpha), scores })
 }
 
 /// Cross-validates the nested trees of all rows. The `alpha` between two of them is their geometric
 /// mean, as the `alpha` of a tree of fewer rows lies anywhere between. Errors are counted by
 /// `measure`: misclassifications or costs for classes, squared or absolute errors for numbers. When
-/// the budget is interrupted, the folds that were finished decide; without any, nothing is pruned.
+/// the budget is interrupted, the folds that were finished decide; without any, only a very large
+/// tree is pruned.
 pub fn choose_alpha(
     grower: &CartGrower<'_>,
     path: &PruningPath,
@@ -128,7 +137,7 @@ pub fn choose_alpha(
     let alphas = intermediate_alphas(path);
     let evaluate = |at: usize| evaluate_fold(grower, measure, &folds[at], &alphas);
     let fold_errors = grower.context.pool.map(folds.len(), evaluate);
-    choose_by_errors(path, fold_errors.into_iter().flatten().collect(), choice)
+    choose_by_errors(path, grower.table, fold_errors.into_iter().flatten().collect(), choice)
 }
 
 impl FoldErrors {
@@ -183,14 +192,29 @@ fn intermediate_alphas(path: &PruningPath) -> Vec<f64> {
     (0..steps.len()).map(between).collect()
 }
 
+/// The `alpha` of the largest nested tree that may be stored without a finished fold.
+fn unvalidated_alpha(path: &PruningPath, table: &RankTable) -> f64 {
+    let outputs = match table.target() {
+        RankTarget::Classes { count, .. } if *count > 2 => *count,
+        _ => 1,
+    };
+    let steps = path.steps();
+    let fits = |leaves: usize| leaves * outputs <= MAX_UNVALIDATED_VALUES;
+    if steps.first().is_none_or(|whole| fits(whole.leaves)) {
+        return -1.0;
+    }
+    steps.iter().find(|step| fits(step.leaves)).map_or(f64::INFINITY, |step| step.alpha)
+}
+
 /// The `alpha` to take, given the errors of all finished folds.
 fn choose_by_errors(
     path: &PruningPath,
+    table: &RankTable,
     folds: Vec<FoldErrors>,
     choice: PruningChoice,
 ) -> (f64, Vec<PruningScore>) {
     if folds.is_empty() {
-        return (-1.0, Vec::new());
+        return (unvalidated_alpha(path, table), Vec::new());
     }
 
     let steps = path.steps();

@@ -260,6 +260,30 @@ fn an_interruption_leaves_the_splits_that_gain_most() {
     }
 }
 
+#[test]
+fn a_tree_of_many_classes_is_pruned_if_no_fold_is_finished() {
+    let rows = 1500;
+    let mut stream = Stream::new(5, 0, 0);
+    let columns = vec![(0..rows).map(|_| stream.unit()).collect()];
+    let table = table(columns, (0..rows).map(|row| (row % 300) as f64).collect(), Some(300));
+    let run = TestContext::interrupted_after(1, rows);
+    let grower = CartGrower {
+        table: &table,
+        loss: &LeafLoss::Gini,
+        selection: RuleSelection::LeastLoss,
+        limits: FREE,
+        features: &[0],
+        context: run.context(),
+    };
+    let pruning =
+        PruningConfig { measure: &LeafLoss::Error, folds: 5, seed: 0, choice: PruningChoice::Best };
+    let mut observer = |_: &Event, _: &dyn Fn() -> Datum| ();
+    let mut log = TaskLog::new(None, &mut observer).unwrap();
+    let fit = fit_cart(&grower, Some(pruning), &mut log).unwrap();
+    assert!(fit.scores.is_empty());
+    assert!((100..=333).contains(&fit.tree.leaves()), "{}", fit.tree.leaves());
+}
+
 /// CART resumed from any of its states ends like a run that was never interrupted.
 #[test]
 fn a_resumed_fit_equals_an_uninterrupted_one() {

@@ -75,6 +75,11 @@ impl<'a> GridCells<'a> {
         self.class_fitness.fitness(sum)
     }
 
+    /// Number of cells that hold rows.
+    pub(super) fn count_occupied(&self, cuts: &[Vec<u16>]) -> usize {
+        self.row_cells(cuts).first.len()
+    }
+
     /// The cells that hold rows, in order of their first row.
     pub fn occupied(&self, cuts: &[Vec<u16>]) -> Vec<GridCell> {
         let cells = self.row_cells(cuts);

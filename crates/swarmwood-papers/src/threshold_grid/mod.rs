@@ -71,6 +71,9 @@ const FOREST_STREAM: u64 = SWARM_STREAM + 3;
 /// Leaves of the preliminary tree of an interrupted run.
 const INTERRUPTED_LEAVES: usize = 16;
 
+/// Cells with rows, times classes, of a grid that an interrupted run still simplifies and stores.
+const MAX_INTERRUPTED_VALUES: usize = 100_000;
+
 /// Folds of the comparison of grids are not those of pruning.
 const SELECTION_FOLDS: u64 = 1;
 
@@ -245,6 +248,9 @@ pub fn search(
         if found.score > best.score {
             best = found;
         }
+    }
+    if context.budget.is_interrupted() && run.is_large(&best) {
+        best = run.small_candidate(&preliminary);
     }
     Ok(GridTreeResult {
         grid: run.finish(&best),
@@ -510,6 +516,25 @@ impl GridTreeSearch<'_> {
         let known = loss(&start);
         let build = || optimizer.build(task.space, size, (start, known), seed);
         Ok(run_evaluations(build, limit, task, (self.context, log), loss)?)
+    }
+
+    /// Whether an interrupted run has no time to finish a grid.
+    fn is_large(&self, found: &GridCandidate) -> bool {
+        let cells = GridCells::new(self.table, &self.class_fitness, &found.axes);
+        let count = cells.count_occupied(&found.cuts);
+        count * self.class_fitness.classes() > MAX_INTERRUPTED_VALUES
+    }
+
+    /// The thresholds of the first splits of a tree, without a search.
+    fn small_candidate(&self, tree: &RankTree) -> GridCandidate {
+        let path = PruningPath::new(tree.clone(), self.table, &LeafLoss::Gini);
+        let small = path.steps().iter().find(|step| step.leaves <= INTERRUPTED_LEAVES);
+        let tree = path.tree(small.map_or(f64::INFINITY, |step| step.alpha));
+        let (axes, start) = axes::of_tree(&tree, self.table);
+        let cells = GridCells::new(self.table, &self.class_fitness, &axes);
+        let cuts = cells.cuts(&start);
+        let fitness = cells.fitness(&cuts);
+        GridCandidate { axes, cuts, fitness, score: fitness, name: GridName::of_repeat(0) }
     }
 
     /// Phase 3: the simplified grid.

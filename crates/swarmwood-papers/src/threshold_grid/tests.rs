@@ -674,3 +674,18 @@ fn an_interruption_ends_it_with_a_grid() {
         assert!(!found.grid.boxes.is_empty());
     }
 }
+
+#[test]
+fn an_interruption_with_many_classes_ends_with_a_small_grid() {
+    let mut stream = Stream::new(3, 0, 0);
+    let columns: Vec<Vec<f64>> =
+        (0..2).map(|_| (0..2000).map(|_| stream.unit()).collect()).collect();
+    let target = (0..2000).map(|row| f64::from(row % 200)).collect();
+    let table = numbers_table(columns, target, 200);
+    let config = GridTreeConfig { prune: None, ..config() };
+    // The budget is asked once for every split of the preliminary tree and later by the swarm.
+    let limits = TestContext::interrupted_after(1, 2_100);
+    let found = with_log(|log| search(&table, &config, limits.context(), log)).unwrap();
+    assert!(found.preliminary.leaves() > 500, "{}", found.preliminary.leaves());
+    assert!(found.thresholds < 16, "{}", found.thresholds);
+}
