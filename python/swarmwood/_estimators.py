@@ -70,7 +70,8 @@ class GreedyBoostClassifier(Classifier):
         Validation metric of early stopping. One of 'auto' (the loss of the objective);
         'logloss' (log loss); 'accuracy' (share of rows whose class is predicted correctly).
     rate_drop : float, default=0.1
-        Probability that an earlier round is dropped. A number from 0 to 1.
+        Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
+        number from 0 to 1.
     skip_drop : float, default=0.5
         Probability that no round is dropped. A number from 0 to 1.
     max_drop : int, default=50
@@ -205,10 +206,11 @@ class GreedyBoostRegressor(Regressor):
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
-        (squared error of ln(1 + y), for targets above -1 that grow by factors); 'absolute'
-        (absolute error: predicts the median); 'huber' (squared error near the target, absolute
-        error further away than huber_delta); 'quantile' (pinball loss: predicts the given
-        quantile); 'poisson' (Poisson deviance with a log link, for counts).
+        (squared error of ln(1 + y), for targets above -1 that grow by factors);
+        'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
+        XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
+        the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
@@ -222,7 +224,8 @@ class GreedyBoostRegressor(Regressor):
         Validation metric of early stopping. One of 'auto' (the loss of the objective); 'rmse'
         (root mean squared error); 'mae' (mean absolute error).
     rate_drop : float, default=0.1
-        Probability that an earlier round is dropped. A number from 0 to 1.
+        Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
+        number from 0 to 1.
     skip_drop : float, default=0.5
         Probability that no round is dropped. A number from 0 to 1.
     max_drop : int, default=50
@@ -569,10 +572,11 @@ class SwarmBoostRegressor(Regressor):
     objective : str, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
-        (squared error of ln(1 + y), for targets above -1 that grow by factors); 'absolute'
-        (absolute error: predicts the median); 'huber' (squared error near the target, absolute
-        error further away than huber_delta); 'quantile' (pinball loss: predicts the given
-        quantile); 'poisson' (Poisson deviance with a log link, for counts).
+        (squared error of ln(1 + y), for targets above -1 that grow by factors);
+        'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
+        XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
+        the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5

@@ -57,7 +57,15 @@ CLASSIFICATION_CHOICES = {
     "criterion": {"accuracy", "mix", "gini", "entropy", "gain-ratio"},
 }
 REGRESSION_CHOICES = {
-    "objective": {"squared", "squared-log", "absolute", "huber", "quantile", "poisson"},
+    "objective": {
+        "squared",
+        "squared-log",
+        "squaredlogerror",
+        "absolute",
+        "huber",
+        "quantile",
+        "poisson",
+    },
     "metric": {"rmse", "mae"},
     "fitness": {"rmse"},
     "criterion": {"squared", "absolute"},

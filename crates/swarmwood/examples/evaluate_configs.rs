@@ -41,7 +41,8 @@ impl Judge {
             return Err("give DATA TARGET TASK METRIC SPACE FOLDS HOLDOUT SEED [TREES]".into());
         };
         let trees = more.first().map_or(Ok(100), |trees| trees.parse())?;
-        let params = Params { seed: seed.parse()?, trees, ..Params::of(Method::GREEDY) };
+        let mut params = Params { seed: seed.parse()?, trees, ..Params::of(Method::GREEDY) };
+        spaces::fix_params(space, &mut params)?;
         let task =
             if task == "regression" { TaskChoice::Regression } else { TaskChoice::Classification };
         let options = ReadOptions { target: target.clone(), task, ..ReadOptions::default() };

@@ -4,7 +4,7 @@
 
 use swarmwood_learn::leaf_loss::{CostMatrix, LeafLoss};
 use swarmwood_learn::metric::EvalMetric;
-use swarmwood_learn::objective::{OBJECTIVES, ObjectiveConfig};
+use swarmwood_learn::objective::{OBJECTIVES, ObjectiveConfig, ThresholdedLoss};
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
@@ -45,7 +45,7 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<ObjectiveConfig
 /// class is the number 0 or 1, and the prediction is thresholded at one half.
 ///
 /// ```
-/// use swarmwood::learn::objective::ObjectiveConfig;
+/// use swarmwood::learn::objective::{ObjectiveConfig, ThresholdedLoss};
 /// use swarmwood::model::TargetKind;
 /// use swarmwood::params::{Method, ObjectiveChoice, Params};
 /// use swarmwood::registry;
@@ -54,13 +54,20 @@ pub fn objective(params: &Params, target: &TargetKind) -> Result<ObjectiveConfig
 /// let objective = ObjectiveChoice::named("squared").unwrap();
 /// let params = Params { objective, ..Params::of(Method::GREEDY) };
 /// assert!(registry::objective(&params, &classes).is_err());
-/// assert_eq!(registry::objective_or_thresholded(&params, &classes).unwrap(), ObjectiveConfig::thresholded(false));
+/// let thresholded = ObjectiveConfig::thresholded(ThresholdedLoss::Squared);
+/// assert_eq!(registry::objective_or_thresholded(&params, &classes)?, thresholded);
+/// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn objective_or_thresholded(params: &Params, target: &TargetKind) -> Result<ObjectiveConfig> {
     let thresholded = params.method.spec().thresholds_regression && classes(target) == 2;
     match params.objective.name() {
-        "squared" if thresholded => Ok(ObjectiveConfig::thresholded(false)),
-        "squared-log" if thresholded => Ok(ObjectiveConfig::thresholded(true)),
+        "squared" if thresholded => Ok(ObjectiveConfig::thresholded(ThresholdedLoss::Squared)),
+        "squared-log" if thresholded => {
+            Ok(ObjectiveConfig::thresholded(ThresholdedLoss::SquaredLog))
+        }
+        "squaredlogerror" if thresholded => {
+            Ok(ObjectiveConfig::thresholded(ThresholdedLoss::SquaredLogError))
+        }
         _ => objective(params, target),
     }
 }

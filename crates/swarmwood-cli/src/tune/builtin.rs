@@ -8,7 +8,7 @@ use swarmwood::params::{Gather, TABLE, ValidParams, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::search::options::EngineOptions;
-use swarmwood::tune::spaces::{SPACES, built_in, refuse_given};
+use swarmwood::tune::spaces::{SPACES, built_in, fix_params, refuse_given};
 use swarmwood::tune::{
     FinalFit, NativeConfig, NativeObjective, Study, StudyHeader, StudyLimits, StudyMetric,
     StudyTask, TuneEvent, TuningScore, engine, space_file,
@@ -167,12 +167,10 @@ fn tune(
     let score = TuningScore::named(&request.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, request)?;
 
-    let common = NativeConfig {
-        params: (*request.params).clone(),
-        score,
-        folds: request.folds,
-        threads: request.params.threads,
-    };
+    let mut params = (*request.params).clone();
+    fix_params(&request.space, &mut params)?;
+    let common =
+        NativeConfig { params, score, folds: request.folds, threads: request.params.threads };
 
     let native = NativeObjective::new(rows, common, &space)?;
     let mut study = Study::open(request.study.as_deref(), header(request, &native, space, score)?)?;

@@ -98,6 +98,11 @@ fn published_ranges_and_other_methods() {
     assert!(report["best"]["parameters"]["booster"].is_string(), "{report}");
     assert_eq!(report["trials_failed"], 0);
     dir.run("evaluate m.json train.csv").works();
+    let exact = format!("{line} --space paper-b-exact --trees 5 --engine sse");
+    let report = dir.run(&exact).works().json();
+    assert_eq!(report["best"]["parameters"].as_object().unwrap().len(), 7, "{report}");
+    assert_eq!(report["trials_failed"], 0);
+    dir.run(&format!("{exact} --rate-drop 0.1")).ends(2, &["rate_drop: is 0 in the space"]);
     let report = dir.run(&format!("{line} --method cart")).works().json();
     assert_eq!(report["method"], "cart");
     assert!(report["best"]["parameters"]["max_leaves"].is_u64(), "{report}");

@@ -82,9 +82,10 @@ fn search(
     train(set, config, context, None, &mut |_, _| ()).unwrap()
 }
 
-const SPECS: [ObjectiveConfig; 8] = [
+const SPECS: [ObjectiveConfig; 9] = [
     ObjectiveConfig::SQUARED,
     ObjectiveConfig::SQUARED_LOG,
+    ObjectiveConfig::SQUARED_LOG_ERROR,
     ObjectiveConfig::ABSOLUTE,
     ObjectiveConfig::huber(1.0),
     ObjectiveConfig::quantile(0.7),
@@ -99,7 +100,9 @@ fn for_spec(spec: &ObjectiveConfig, rows: usize) -> Dataset {
     match spec.name() {
         "logistic" => planted(rows, 1.0, classes(2.0)),
         "softmax" => planted(rows, 1.0, classes(3.0)),
-        "poisson" | "squared-log" => planted(rows, 0.5, |signal| signal.abs().round()),
+        "poisson" | "squared-log" | "squaredlogerror" => {
+            planted(rows, 0.5, |signal| signal.abs().round())
+        }
         _ => planted(rows, 0.5, |signal| signal),
     }
 }

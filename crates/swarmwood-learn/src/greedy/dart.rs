@@ -2,7 +2,8 @@
 //!
 //! With `k` dropped rounds and learning rate `η` the new round counts `1 / (k + η)` and each
 //! dropped one `k / (k + η)` of what it did, so that the sum keeps its size (the `tree`
-//! normalisation of XGBoost).
+//! normalisation of XGBoost). A round that drops drops at least one, as published; with a rate of 0
+//! none does, which is XGBoost's default and the same as boosting without drops.
 
 use swarmwood_search::rng::Stream;
 
@@ -12,7 +13,7 @@ use crate::stats::Work;
 /// How trees are dropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DartConfig {
-    /// Chance of each earlier round to be dropped.
+    /// Chance of each earlier round to be dropped; 0 drops nothing.
     pub rate_drop: f64,
     /// Chance that a round drops nothing.
     pub skip_drop: f64,
@@ -24,7 +25,7 @@ impl DartConfig {
     /// The rounds that sit out in `round`, ascending.
     fn draw(&self, seed: u64, round: usize) -> Vec<usize> {
         let mut stream = Stream::new(seed, DROP_STREAM + round as u64, 0);
-        if round == 0 || stream.unit() < self.skip_drop {
+        if round == 0 || self.rate_drop == 0.0 || stream.unit() < self.skip_drop {
             return Vec::new();
         }
         let mut dropped: Vec<usize> =

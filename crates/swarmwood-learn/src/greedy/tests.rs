@@ -101,9 +101,10 @@ pub(super) fn fit_with(
     (fit, losses)
 }
 
-const SPECS: [ObjectiveConfig; 8] = [
+const SPECS: [ObjectiveConfig; 9] = [
     ObjectiveConfig::SQUARED,
     ObjectiveConfig::SQUARED_LOG,
+    ObjectiveConfig::SQUARED_LOG_ERROR,
     ObjectiveConfig::ABSOLUTE,
     ObjectiveConfig::huber(1.0),
     ObjectiveConfig::quantile(0.8),
@@ -607,6 +608,21 @@ fn an_interruption_keeps_whole_rounds() {
                 "{losses:?}"
             );
         }
+    }
+}
+
+#[test]
+fn dart_with_a_rate_of_zero_drops_nothing() {
+    let spec = ObjectiveConfig::SQUARED;
+    let data = data_for(&spec, 600);
+    for growth in GROWTHS {
+        let scores = |dart| {
+            let settings = GreedyConfig { dart, ..settings(growth) };
+            fit(&data, &spec, &settings, 1).0.ensemble.train_scores
+        };
+        let dart = DartConfig { rate_drop: 0.0, skip_drop: 0.0, max_drop: 50 };
+        assert_eq!(scores(Some(dart)), scores(None));
+        assert_ne!(scores(Some(DartConfig { rate_drop: 0.01, ..dart })), scores(None));
     }
 }
 

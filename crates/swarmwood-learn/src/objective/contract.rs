@@ -192,9 +192,10 @@ fn curvature_of_row(
     k: usize,
     (g, h, bend): (f64, f64, f64),
 ) -> Verdict {
-    let factor = match rows.objective.curvature() {
-        Curvature::Exact => 1.0,
-        Curvature::Scaled(factor) => factor,
+    let (factor, floor) = match rows.objective.curvature() {
+        Curvature::Exact => (1.0, f64::NEG_INFINITY),
+        Curvature::Scaled(factor) => (factor, f64::NEG_INFINITY),
+        Curvature::Floored(floor) => (1.0, floor),
         Curvature::Weight => return Ok(()),
         Curvature::Majorant => {
             let at = rows.scores_of(row);
@@ -216,9 +217,9 @@ fn curvature_of_row(
         }
     };
     ensure(
-        near(h, factor * bend, 2e-3),
+        near(h, (factor * bend).max(floor), 2e-3),
         "the hessian is the slope of the gradient, times its factor",
-        || format!("h {h}, slope {bend}, factor {factor}"),
+        || format!("h {h}, slope {bend}, factor {factor}, floor {floor}"),
     )
 }
 

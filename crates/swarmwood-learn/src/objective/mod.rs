@@ -16,6 +16,7 @@ mod rows;
 mod softmax;
 mod squared;
 mod squared_log;
+mod squared_log_error;
 #[cfg(test)]
 mod tests;
 mod thresholded;
@@ -33,13 +34,15 @@ pub use registry::{ObjectiveConfig, ObjectiveMetric, ObjectiveSpec, ObjectiveTar
 pub use softmax::Softmax;
 pub use squared::Squared;
 pub use squared_log::SquaredLog;
-pub use thresholded::ThresholdedRegression;
+pub use squared_log_error::SquaredLogError;
+pub use thresholded::{ThresholdedLoss, ThresholdedRegression};
 
 /// Every objective that users can name, in the order of the help. The first one for a kind of
 /// target is its default.
 pub const OBJECTIVES: &[&ObjectiveSpec] = &[
     &squared::SPEC,
     &squared_log::SPEC,
+    &squared_log_error::SPEC,
     &absolute::SPEC,
     &huber::SPEC,
     &quantile::SPEC,
@@ -55,6 +58,9 @@ pub enum Curvature {
     Exact,
     /// The second derivative times a factor of at least one, which shortens the Newton step.
     Scaled(f64),
+    /// The second derivative where it is above this number, elsewhere this number: for losses that
+    /// are not convex.
+    Floored(f64),
     /// The curvature of a parabola that touches the loss at the score and lies above it elsewhere:
     /// its minimum is never worse than the score.
     Majorant,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Objective, thresholded};
+use super::{Objective, ThresholdedLoss, thresholded};
 
 /// What one objective is: everything but its derivatives. One constant per objective, in its own
 /// file; help, documents, checks, metrics and the fronts follow from it.
@@ -134,9 +134,13 @@ impl ObjectiveConfig {
     }
 
     /// A regression loss on two classes, which no name leads to: a tuning alone asks for it.
-    pub const fn thresholded(log: bool) -> Self {
-        let spec = if log { &thresholded::SQUARED_LOG } else { &thresholded::SQUARED };
-        ObjectiveConfig { spec, parameter: 0.0, classes: 0 }
+    pub const fn thresholded(loss: ThresholdedLoss) -> Self {
+        let spec = match loss {
+            ThresholdedLoss::Squared => &thresholded::SQUARED,
+            ThresholdedLoss::SquaredLog => &thresholded::SQUARED_LOG,
+            ThresholdedLoss::SquaredLogError => &thresholded::SQUARED_LOG_ERROR,
+        };
+        Self::plain(spec)
     }
 
     /// What the objective is.
@@ -166,7 +170,7 @@ impl ObjectiveConfig {
 
     /// Whether this is a regression loss on two classes.
     pub fn is_thresholded(&self) -> bool {
-        *self == Self::thresholded(false) || *self == Self::thresholded(true)
+        ThresholdedLoss::ALL.iter().any(|&loss| *self == Self::thresholded(loss))
     }
 
     /// Whether the parameter is in range; the message says what is allowed.
@@ -185,6 +189,8 @@ impl ObjectiveConfig {
     pub const SQUARED: Self = Self::plain(&super::squared::SPEC);
     /// The squared loss of `ln(1 + y)`.
     pub const SQUARED_LOG: Self = Self::plain(&super::squared_log::SPEC);
+    /// The squared loss of `ln(1 + y)` with scores on the scale of `y`.
+    pub const SQUARED_LOG_ERROR: Self = Self::plain(&super::squared_log_error::SPEC);
     /// The absolute loss.
     pub const ABSOLUTE: Self = Self::plain(&super::absolute::SPEC);
     /// The Poisson deviance.

@@ -20,9 +20,20 @@ fn specs() -> Vec<ObjectiveConfig> {
         ObjectiveConfig::LOGISTIC,
         ObjectiveConfig::softmax(CLASSES),
         ObjectiveConfig::softmax(2),
-        ObjectiveConfig::thresholded(false),
-        ObjectiveConfig::thresholded(true),
+        ObjectiveConfig::SQUARED_LOG_ERROR,
+        ObjectiveConfig::thresholded(ThresholdedLoss::Squared),
+        ObjectiveConfig::thresholded(ThresholdedLoss::SquaredLog),
+        ObjectiveConfig::thresholded(ThresholdedLoss::SquaredLogError),
     ]
+}
+
+/// Turns any number into a score at which the loss is smooth: XGBoost's squared-log error is so
+/// only for predictions above -1.
+fn score_for(spec: &ObjectiveConfig, value: f32) -> f32 {
+    match spec.name() {
+        "squaredlogerror" | "cut-squaredlogerror" => value.abs(),
+        _ => value,
+    }
 }
 
 /// Turns any number into a target of the objective's domain; every third one is rounded, so that
@@ -30,7 +41,7 @@ fn specs() -> Vec<ObjectiveConfig> {
 fn target_for(spec: &ObjectiveConfig, row: usize, value: f64) -> f64 {
     let value = if row.is_multiple_of(3) { value.round() } else { value };
     match spec.name() {
-        "squared-log" => value.abs() - 0.5,
+        "squared-log" | "squaredlogerror" => value.abs() - 0.5,
         "poisson" => value.abs(),
         _ if spec.is_thresholded() || *spec == ObjectiveConfig::LOGISTIC => f64::from(value > 2.0),
         "softmax" => (value.abs() as usize % spec.classes()) as f64,
@@ -47,7 +58,7 @@ proptest! {
         for spec in specs() {
             let objective = make(&spec);
             let target: Vec<f64> = rows.iter().enumerate().map(|(i, row)| target_for(&spec, i, row.0)).collect();
-            let score: Vec<f32> = (0..objective.outputs()).flat_map(|k| rows.iter().map(move |r| r.1[k])).collect();
+            let score: Vec<f32> = (0..objective.outputs()).flat_map(|k| rows.iter().map(move |r| r.1[k])).map(|value| score_for(&spec, value)).collect();
             let weight: Vec<f32> = if weighted { rows.iter().map(|r| r.2).collect() } else { Vec::new() };
             let case = contract::Case { target: &target, score: &score, weight: &weight };
             contract::check(objective.as_ref(), case).map_err(|e| TestCaseError::fail(e.to_string()))?;
@@ -62,6 +73,7 @@ fn contract_holds_far_from_the_target_too() {
         let target: Vec<f64> = (0..6).map(|i| target_for(&spec, i, i as f64)).collect();
         let score: Vec<f32> =
             (0..6 * objective.outputs()).map(|i| if i % 2 == 0 { 60.0 } else { -60.0 }).collect();
+        let score: Vec<f32> = score.iter().map(|&value| score_for(&spec, value)).collect();
         contract::check(
             objective.as_ref(),
             contract::Case { target: &target, score: &score, weight: &[] },
@@ -193,8 +205,8 @@ fn names_lead_to_objectives_of_that_name() {
         assert_eq!((make(&spec).name(), spec.name()), (known.name, known.name));
         spec.check().unwrap();
     }
-    for log in [false, true] {
-        let spec = ObjectiveConfig::thresholded(log);
+    for loss in ThresholdedLoss::ALL {
+        let spec = ObjectiveConfig::thresholded(loss);
         assert_eq!(make(&spec).name(), spec.name());
     }
     assert!(ObjectiveConfig::huber(0.0).check().is_err());
@@ -215,13 +227,58 @@ fn squared_log_is_the_loss_on_the_logarithm() {
 }
 
 #[test]
+fn squaredlogerror_has_the_derivatives_of_xgboost() {
+    let derivatives = |score: f32, target: f32| {
+        let (mut g, mut h) = ([0.0], [0.0]);
+        SquaredLogError.derivatives(&[score], &[target], &[], &mut g, &mut h);
+        (g[0], h[0])
+    };
+    // (ln 2 - ln 10) / 2 and (1 - ln 2 + ln 10) / 4.
+    let (g, h) = derivatives(1.0, 9.0);
+    assert!((g + 0.804_719).abs() < 1e-6 && (h - 0.652_359_5).abs() < 1e-6, "{g} {h}");
+    // Beyond e (1 + y) the loss is concave and the hessian is the floor.
+    let (g, h) = derivatives(9.0, 1.0);
+    assert!((g - 0.160_943_8).abs() < 1e-6 && h == 1e-6, "{g} {h}");
+    // Scores of -1 and less count as -1 + 1e-6.
+    let least = (1e-6f64.ln() - 2f64.ln()) / 1e-6;
+    for score in [-1.0, -7.0] {
+        let (g, h) = derivatives(score, 1.0);
+        assert!((f64::from(g) / least - 1.0).abs() < 1e-4 && h > 1e12, "{g} {h}");
+    }
+    let loss = SquaredLogError.loss(&[1.0], &[9.0], &[]);
+    assert!((loss - 0.5 * (10f64.ln() - 2f64.ln()).powi(2)).abs() < 1e-9);
+    assert_eq!(SquaredLogError.link(), Link::Identity);
+    assert!(SquaredLogError.check_target(-1.0).is_err());
+}
+
+#[test]
+fn a_thresholded_squaredlogerror_takes_the_steps_of_the_number() {
+    let cut = ThresholdedRegression { loss: ThresholdedLoss::SquaredLogError };
+    for (predicted, target) in [(0.2f32, 0.0f32), (0.2, 1.0), (1.6, 0.0), (0.9, 1.0)] {
+        let seen = cut.transform_target(f64::from(target)) as f32;
+        let step = |objective: &dyn Objective, score: f32, target: f32| {
+            let (mut g, mut h) = ([0.0], [0.0]);
+            objective.derivatives(&[score], &[target], &[], &mut g, &mut h);
+            -g[0] / (h[0] + 1.0)
+        };
+        let (plain, scaled) =
+            (step(&SquaredLogError, predicted, target), step(&cut, 4.0 * predicted - 2.0, seen));
+        assert!((4.0 * plain - scaled).abs() < 1e-5 * scaled.abs(), "{plain} {scaled}");
+    }
+}
+
+#[test]
 fn a_cut_score_decides_as_the_number_does() {
     // Seven of ten rows are of the second class: the squared loss predicts .7, the squared-log one
     // 2^.7 - 1 = .62.
     let target = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
-    for (number, log) in [(ObjectiveConfig::SQUARED, false), (ObjectiveConfig::SQUARED_LOG, true)] {
+    for (number, loss) in [
+        (ObjectiveConfig::SQUARED, ThresholdedLoss::Squared),
+        (ObjectiveConfig::SQUARED_LOG, ThresholdedLoss::SquaredLog),
+        (ObjectiveConfig::SQUARED_LOG_ERROR, ThresholdedLoss::SquaredLogError),
+    ] {
         for rows in [&target[..], &target[..2], &target[6..7], &target[2..7]] {
-            let (number, cut) = (make(&number), make(&ObjectiveConfig::thresholded(log)));
+            let (number, cut) = (make(&number), make(&ObjectiveConfig::thresholded(loss)));
             let start = |objective: &dyn Objective| {
                 let seen: Vec<f64> = rows.iter().map(|&y| objective.transform_target(y)).collect();
                 objective.start(&seen, &[])[0]

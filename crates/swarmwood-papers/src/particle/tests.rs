@@ -47,7 +47,7 @@ pub(super) fn table(rows: usize, spec: &ObjectiveConfig, weighted: bool) -> (Chu
             "logistic" => f64::from(noisy > 2.5),
             "softmax" => noisy.floor().clamp(0.0, spec.classes() as f64 - 1.0),
             "poisson" => noisy.abs().round(),
-            "squared-log" => noisy.abs(),
+            "squared-log" | "squaredlogerror" => noisy.abs(),
             _ => noisy,
         });
         weight.push(0.25 + stream.unit());

@@ -423,7 +423,7 @@ table! {
     /// weight of the policy's entropy, which keeps it from converging early
     entropy_weight: f64 = 0.01,
         Policy, AllowedValues::from(0.0), aliases [], only [];
-    /// probability that an earlier round is dropped
+    /// probability that an earlier round is dropped, of which at least one is; 0 drops none
     rate_drop: f64 = 0.1,
         Dart, AllowedValues::within(0.0, 1.0), aliases ["drop_rate"], only [DART];
     /// probability that no round is dropped

@@ -1,8 +1,9 @@
 //! Spaces that come with the program: the published ranges, and for every method a sensible one.
 //!
 //! The ranges A and B are those of Makino and Kita's experiments with XGBoost (2024; always 100
-//! trees; see `docs/tuning.md`). Range B adds the booster and the loss; what only trees have is
-//! there only where there are trees.
+//! trees; see `docs/tuning.md`). Range B adds the booster and the loss. `paper-b` has what only
+//! trees have where there are trees, and our defaults of `dart` and of the squared-log loss;
+//! `paper-b-exact` has what XGBoost makes of the published genes.
 
 use swarmwood_search::{Param, Space};
 
@@ -19,6 +20,10 @@ pub const SPACES: &[(&str, &str)] = &[
         "range A of the published experiments: learning rate, depth, child weight, rows, features",
     ),
     ("paper-b", "range B: A with the booster and the loss"),
+    (
+        "paper-b-exact",
+        "range B as XGBoost takes it: dart without drops, squaredlogerror, no conditions",
+    ),
 ];
 
 /// The space of a name.
@@ -38,6 +43,7 @@ pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
         "default" => default_params(fixed, given),
         "paper-a" => paper_a(),
         "paper-b" => paper_b(),
+        "paper-b-exact" => paper_b_exact(),
         _ => {
             let names = SPACES.iter().map(|&(name, _)| name);
             let meant = nearest(name, names.clone())
@@ -57,7 +63,43 @@ pub fn built_in(name: &str, fixed: &Params, given: &[&str]) -> Result<Space> {
         ));
     }
     refuse_given(&space, given)?;
+    refuse_fixed_by_space(name, given)?;
     Ok(space)
+}
+
+/// The parameters that a space fixes, with their values.
+fn fixed_values(space: &str) -> &'static [(&'static str, &'static str)] {
+    match space {
+        "paper-b-exact" => &[("rate_drop", "0")],
+        _ => &[],
+    }
+}
+
+/// Sets the parameters that a space of that name fixes beside those that it varies.
+///
+/// ```
+/// use swarmwood::params::{Method, Params};
+/// use swarmwood::tune::spaces::fix_params;
+/// let mut params = Params::of(Method::GREEDY);
+/// fix_params("paper-b-exact", &mut params)?;
+/// assert_eq!(params.rate_drop, 0.0);
+/// # Ok::<(), swarmwood::Error>(())
+/// ```
+pub fn fix_params(space: &str, params: &mut Params) -> Result<()> {
+    fixed_values(space).iter().try_for_each(|(name, value)| {
+        params.set(name, value).map_err(|violation| Error::Parameters(vec![violation]))
+    })
+}
+
+/// Refuses parameters that the user and the space fix.
+fn refuse_fixed_by_space(space: &str, given: &[&str]) -> Result<()> {
+    let message = |value: &str| format!("is {value} in the space {space}; leave out the flag");
+    let violations: Vec<Violation> = fixed_values(space)
+        .iter()
+        .filter(|(name, _)| given.contains(name))
+        .map(|(name, value)| Violation::new(*name, message(value)))
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
 /// Refuses parameters that are tuned and fixed at once.
@@ -107,6 +149,16 @@ fn paper_b() -> Vec<Param> {
     params
 }
 
+/// Search range B as XGBoost takes it: a booster ignores the genes that it has no use for.
+fn paper_b_exact() -> Vec<Param> {
+    let mut params = vec![
+        Param::choice("booster", &["gbtree", "gblinear", "dart"]),
+        Param::choice("objective", &["squared", "squaredlogerror"]),
+    ];
+    params.extend(paper_a());
+    params
+}
+
 /// What is worth tuning, if the table says that it has an effect beside the fixed parameters.
 fn worth_tuning(spec: &LearnerSpec) -> Vec<Param> {
     let size = |&(name, low, high): &(&str, i64, i64)| match name {
@@ -142,7 +194,7 @@ mod tests {
     use super::*;
     use crate::params::{Booster, Method};
     use crate::tune::native_space;
-    use swarmwood_search::Domain;
+    use swarmwood_search::{Domain, PointValue};
 
     #[test]
     fn the_published_ranges_have_their_size() {
@@ -156,9 +208,24 @@ mod tests {
             _ => Vec::new(),
         };
         assert_eq!((rates.len(), rates[0], rates[7], rates[14]), (15, 0.02, 0.16, 0.3));
-        for space in [&a, &b] {
+        let exact = built_in("paper-b-exact", &fixed, &[]).unwrap();
+        assert_eq!(exact.size(), Some(3 * 2 * 1_350_000));
+        for space in [&a, &b, &exact] {
             native_space::check(space, &fixed).unwrap();
         }
+    }
+
+    #[test]
+    fn every_gene_of_the_exact_range_has_a_value() {
+        let fixed = Params::of(Method::GREEDY);
+        let space = built_in("paper-b-exact", &fixed, &[]).unwrap();
+        for booster in [0.0, 0.5, 1.0] {
+            let point = space.decode(&[booster, 0.0, 0.5, 0.5, 0.5, 0.5, 0.5]);
+            assert!(!point.0.contains(&PointValue::Absent), "{point:?}");
+        }
+
+        let text = built_in("paper-b-exact", &fixed, &["rate_drop"]).unwrap_err().to_string();
+        assert!(text.starts_with("rate_drop: is 0 in the space paper-b-exact"), "{text}");
     }
 
     #[test]

@@ -256,6 +256,32 @@ fn losses_of_numbers_are_cut_for_two_classes() {
 }
 
 #[test]
+fn the_exact_range_of_the_paper_ignores_what_a_booster_has_no_use_for() {
+    use swarmwood_search::PointValue::{Index, Integer};
+
+    let numbers = corner(300, 7, 0.0, &|_| false).replace(",-", ",");
+    for (rows, metric) in [(read(numbers), "rmse"), (classes(300), "accuracy")] {
+        let mut params = fixed();
+        crate::tune::spaces::fix_params("paper-b-exact", &mut params).unwrap();
+        let space = crate::tune::spaces::built_in("paper-b-exact", &params, &[]).unwrap();
+        let native = native(rows, params, metric, 2, &space);
+        let loss = |booster, objective, depth| {
+            let mut genes = vec![Index(booster), Index(objective), Index(14), Integer(depth)];
+            genes.extend([Integer(1), Index(14), Index(14)]);
+            let point = Point(genes);
+            let proposal = Proposal { id: 0, space: &space, point: &point };
+            native.evaluate_fold(&proposal, 0, &Budget::unlimited()).unwrap().loss
+        };
+
+        for objective in [0, 1] {
+            assert_eq!(loss(0, objective, 4), loss(2, objective, 4), "dart drops nothing");
+            assert_eq!(loss(1, objective, 4), loss(1, objective, 9), "gblinear has no depth");
+        }
+        assert_ne!(loss(0, 0, 4), loss(0, 1, 4), "the losses differ");
+    }
+}
+
+#[test]
 fn targets_that_a_loss_cannot_have_are_refused_before_the_first_trial() {
     let rows = read("x,y\n1,-5\n2,3\n3,4\n4,8\n5,9\n6,1\n".to_string());
     let space = Space::new(vec![Param::choice("objective", &["squared", "squared-log"])]).unwrap();
