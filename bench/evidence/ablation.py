@@ -1,4 +1,5 @@
-"""Rao 2022, section 8: what each change of the published swarm is worth, at equal evaluations.
+"""Rao 2022, section 8: what each change of the published swarm is worth, with equal budgets of
+evaluations.
 
 The paper names early convergence as a limitation, and unconstrained trees, adaptive alpha and beta,
 a single tree from pre-trained splits and deep reinforcement learning as future work. Each variant

@@ -11,20 +11,25 @@ from evidence.ablation import SIZE, VARIANTS
 from evidence.boosting import PAPER_SETS
 from evidence.page import Page
 from evidence.request import Request
+from evidence.verdict import DEFINITION, extent, pooled, tally, verdict
 from metrics import LOWER_IS_BETTER
 from paired import Gap
 from table import number, render
 
-TITLE = "Changes of the published swarm, at equal evaluations (Rao 2022, section 8)"
+TITLE = "Changes of the published swarm, with equal budgets of evaluations (Rao 2022, section 8)"
 SEEDS = "split k divides the rows as on the other pages, and every run has seed k"
 HOW_TO_READ = """Mean on the test rows ± standard error over the splits, and how many splits the
 figure rests on. Gains over the published method are paired: percentage points of accuracy, or
 percent of the RMSE, ± standard error; positive is better. p is that of the two-sided Wilcoxon
 signed-rank test, not corrected for multiple comparisons; the splits overlap, so it is too small.
 Fitness is the same metric on the training rows, which the search optimises."""
-NOTE = """At most 100 iterations of 50 particles (200 for numbers) are evaluated by every variant. A
-swarm that has converged evaluates fewer, because positions that were evaluated before cost nothing.
-`split-tree` is a single tree of the same splits."""
+NOTE = """Every variant may evaluate as many sequences: 100 iterations of 50 particles (200 for
+numbers). What it used of this budget is the column `evaluations`, and differs: a swarm that has
+converged evaluates fewer, because positions that were evaluated before cost nothing. `split-tree`
+is a single tree of the same splits; its budget is the same number of iterations."""
+CLAIM = """The claim of every variant is that it is better than the published method. `better` and
+`worse` count the sets by the mean, `p < .05` those of them with a significant difference by
+itself."""
 
 
 def values(lines: list[dict], name: str, variant: str, figure: str) -> dict[int, float]:
@@ -75,20 +80,21 @@ def set_table(lines: list[dict], name: str) -> str:
 
 
 def overview(lines: list[dict], names: list[str]) -> str:
-    """The sets on which each variant is better or worse than the published method."""
-    header = ["variant", "compared with", "sets", "better", "clearly", "worse", "clearly worse"]
-    header += ["splits"]
+    """The sets on which each variant is better or worse than the published method, and what all of
+    them together say."""
+    header = ["variant", "compared with", "splits x sets", "better", "p < .05", "worse", "p < .05"]
+    header += ["gain", "p", "verdict"]
     rows = []
     for variant, (base, _) in VARIANTS.items():
         gaps = [gain(lines, name, variant) for name in names]
         gaps = [gap for gap in gaps if len(gap.each)]
         if variant == base or not gaps:
             continue
-        better, worse = ([gap for gap in gaps if sign * gap.mean > 0] for sign in (1, -1))
-        clear = [str(sum(gap.p_value < 0.05 for gap in some)) for some in (better, worse)]
-        splits = str(sum(len(gap.each) for gap in gaps))
-        counts = [str(len(gaps)), str(len(better)), clear[0], str(len(worse)), clear[1], splits]
-        rows.append([variant, base, *counts])
+        counts = [sum(sign * gap.mean > 0 for gap in gaps) for sign in (1, -1)]
+        clear, together = tally(gaps), pooled(gaps)
+        row = [extent(gaps), str(counts[0]), str(clear[0]), str(counts[1]), str(clear[1])]
+        gained = [f"{together.mean:+.2f}", together.chance(), verdict(together)]
+        rows.append([variant, base, *row, *gained])
     return render(header, rows)
 
 
@@ -101,7 +107,8 @@ def tell(lines: list[dict], request: Request) -> Page:
     if not names:
         page.section("Variants", "No cell has been measured yet.")
         return page
-    page.section("Variants over all sets", HOW_TO_READ, NOTE, overview(lines, names))
+    parts = (HOW_TO_READ, NOTE, DEFINITION, CLAIM, overview(lines, names))
+    page.section("Variants over all sets", *parts)
     for name in names:
         page.section(name, set_table(lines, name))
     return page

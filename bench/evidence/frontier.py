@@ -31,8 +31,9 @@ percentage points of accuracy ± standard error (wins-ties-losses; p-value of th
 signed-rank test)."""
 DOMINANCE = """A contender dominates another on a set if its mean over the splits is not worse at
 any size, and better by more than two standard errors of the paired difference at one of them.
-`clear` counts the sizes where the search of Swarmwood is better than the best peer of that size,
-selected in hindsight, by more than two standard errors, and those where it is worse by as much."""
+The fourth column counts the sizes where the search of Swarmwood is better than the best peer of
+that size, selected in hindsight, by more than two standard errors, and those where it is worse by
+as much; this is a description, not a verdict."""
 TREES = """The smallest number of trees with which the best peer, selected in hindsight, reaches the
 mean of Swarmwood with the number of trees in the heading (with the leaves per tree of that size),
 on the splits that all sizes of a set have in common; `more`: more than were measured."""
@@ -165,7 +166,8 @@ def dominance_table(by_size: dict[str, Results]) -> str:
             ]
         )
     return render(
-        ["set", "dominated by Swarmwood", "dominate Swarmwood", "clear", "among the peers"], rows
+        ["set", "dominated by Swarmwood", "dominate Swarmwood", "two errors", "among the peers"],
+        rows,
     )
 
 

@@ -64,6 +64,34 @@ def shortened(words: list[str]) -> str:
     return shlex.join(Path(word).name if "/" in word else word for word in told)
 
 
+# What is said of a page, and of the machine that its cells were measured on.
+OF_PAGE = ("command", "date", "commit")
+OF_CELLS = ("processor", "swarmwood", "versions")
+MEASURED, SEEDS = "measured", "seeds"
+CELLS = "cells, by contender and build of ours or version of the library"
+
+
+def earlier(request: Request) -> tuple[dict[str, str], list[str]]:
+    """What the README beside the numbers of an earlier page says: facts by name, and notes.
+
+    A page that is only written again was not measured on this machine.
+    """
+    path = request.known.with_name("README.md") if request.tables and request.known else None
+    if path is None or not path.is_file():
+        return {}, []
+    facts, notes = {}, []
+    for line in path.read_text().splitlines():
+        if line.startswith("- "):
+            name, _, value = line.removeprefix("- ").partition(": ")
+            if name in (*OF_PAGE, *OF_CELLS, MEASURED, SEEDS, CELLS):
+                facts[name] = value
+            else:
+                notes.append(line.removeprefix("- "))
+    if "command" in facts and MEASURED not in facts and " --tables" not in facts["command"]:
+        facts[MEASURED] = ", ".join(facts[name] for name in OF_PAGE if name in facts)
+    return facts, notes
+
+
 def provenance(
     request: Request, page: Page, lines: list[dict], given: list[str], notes: Iterable[str]
 ) -> str:
@@ -85,12 +113,13 @@ def provenance(
         "swarmwood": f"{said([request.binary, '--version'])}, build {request.build or '-'}",
         "versions": ", ".join(f"{name} {installed(name)}" for name in PACKAGES)
         + f", python {sys.version.split()[0]}",
-        "seeds": page.seeds,
-        "cells, by contender and build of ours or version of the library": ", ".join(of_lines)
-        or "none",
+        SEEDS: page.seeds,
+        CELLS: ", ".join(of_lines) or "none",
     }
+    before, kept = earlier(request)
+    facts |= {name: before[name] for name in (*OF_CELLS, MEASURED) if name in before}
     told = "".join(f"- {name}: {value}\n" for name, value in facts.items())
-    return told + "".join(f"- {note}\n" for note in notes)
+    return told + "".join(f"- {note}\n" for note in dict.fromkeys([*kept, *notes]))
 
 
 def in_order(lines: Iterable[dict]) -> list[dict]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidence.tuning import SETS, task_of
+from evidence.verdict import extent, pooled, verdict, verdict_of_equality
 from evidence.xgboost_tuning import (
     OF_PAPER,
     SELECTION_SEEDS,
@@ -150,24 +151,13 @@ def log_seconds(cell: dict) -> float:
     return 100 * math.log(max(1e-9, seconds_of(cell)))
 
 
-def verdict(gaps: list[Gap], is_equal: bool) -> tuple[Gap, str]:
-    """The pairs of all tasks together, and what they say.
-
-    A difference is confirmed if its mean has the claimed sign and p < .05, and contradicted if it
-    has the other sign and p < .05. Equality cannot be confirmed in this way, only contradicted.
-    """
-    pairs = Gap(np.concatenate([gap.each for gap in gaps]) if gaps else np.array([]))
+def judged(gaps: list[Gap], is_equal: bool) -> tuple[Gap, str]:
+    """The pairs of all tasks together, and what they say, if there are enough of every task."""
+    pairs = pooled(gaps)
     fewest = min((len(gap.each) for gap in gaps), default=0)
-    if not len(pairs.each):
-        return pairs, "not measured"
-    if fewest < MIN_SEEDS:
+    if len(pairs.each) and fewest < MIN_SEEDS:
         return pairs, f"fewer than {MIN_SEEDS} seeds"
-    is_different = pairs.p_value < 0.05
-    if is_equal:
-        return pairs, "contradicted" if is_different else "no clear difference"
-    if is_different:
-        return pairs, "confirmed" if pairs.mean > 0 else "contradicted"
-    return pairs, "not confirmed"
+    return pairs, verdict_of_equality(pairs) if is_equal else verdict(pairs)
 
 
 def told(gap: Gap, quantity: str) -> str:
@@ -193,10 +183,8 @@ def claims_table(results: Results, claims: list[Claim]) -> str:
                 row += ["", "", "", ""]
                 continue
             gaps = [results.gap(task, first, second, claim.quantity) for task in claim.tasks]
-            gap, words = verdict(gaps, claim.is_equal)
-            seeds = sorted({len(one.each) for one in gaps})
-            extent = "-".join(str(count) for count in dict.fromkeys((seeds[0], seeds[-1])))
-            row += [f"{extent} x {len(gaps)}", told(gap, claim.quantity), gap.chance(), words]
+            gap, words = judged(gaps, claim.is_equal)
+            row += [extent(gaps), told(gap, claim.quantity), gap.chance(), words]
         rows.append(row)
     header = ["seeds x tasks", "difference", "p", "verdict"]
     return render(["claim", *header, *(f"ours: {name}" for name in header)], rows)

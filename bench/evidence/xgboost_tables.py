@@ -11,6 +11,7 @@ from evidence.page import Page
 from evidence.request import Request
 from evidence.tuning import task_of
 from evidence.tuning_tables import curves, titled
+from evidence.verdict import DEFINITION
 from evidence.xgboost_claims import (
     LIBRARIES,
     MIN_SEEDS,
@@ -53,10 +54,8 @@ current when the paper was submitted; `dart` drops no tree by default. Range A h
 objective of the task, range B the two of table 4, for classification too, with the threshold 0.5.
 Our `tpe`, `cmaes` and `gbrt` have their default settings. The table of [our own
 protocol](../tuning/summary.md) has scores on rows that no trial has seen."""
-VERDICTS = f"""Pairs of all tasks of a claim together, by seed. Confirmed: the mean difference has
-the claimed sign and p < .05 in the two-sided Wilcoxon signed-rank test, not corrected;
-contradicted: the other sign and p < .05. Equality cannot be confirmed in this way. There is no
-verdict with fewer than {MIN_SEEDS} seeds of a task."""
+VERDICTS = f"""Equality cannot be confirmed in this way, only contradicted. There is no verdict with
+fewer than {MIN_SEEDS} seeds of a task."""
 
 
 def name_of(tuner: str) -> str:
@@ -202,7 +201,8 @@ def tell(lines: list[dict], request: Request) -> Page:
     results, (trials, trees) = Results(cells, request), budget_of(request)
     page.section("Protocol", PROTOCOL.format(trials=trials, trees=trees, population=POPULATION))
 
-    page.section("Claims of the paper", VERDICTS, claims_table(results, score_claims()))
+    table = claims_table(results, score_claims())
+    page.section("Claims of the paper", DEFINITION, VERDICTS, table)
     note = "Differences are ratios of processor times, geometric means."
     page.section("Claims on computation time", note, claims_table(results, time_claims()))
 

@@ -35,8 +35,9 @@ def test_the_page_tells_whatever_there_is(tmp_path):
     assert by_name["psgbdt, adaptive"][2:5] == ["6", "+2.00 ± 0.00", "6-0-0"]
     assert by_name["psgbdt"][3] == "-"
     assert by_name["sgbdt, mutation"][1:4] == ["4000", "1", "-"]
-    over = {row[0]: row for row in rows if len(row) == 8}
-    assert over["psgbdt, adaptive"] == ["psgbdt, adaptive", "psgbdt", "1", "1", "1", "0", "0", "6"]
+    over = {row[0]: row[1:] for row in rows if len(row) == 10}
+    counts = ["psgbdt", "6 x 1", "1", "1", "0", "0"]
+    assert over["psgbdt, adaptive"] == [*counts, "+2.00", "0.031", "confirmed"]
     assert "sgbdt, mutation" not in over
 
 
@@ -65,3 +66,18 @@ def test_iris_has_the_published_error_beside_ours(tmp_path):
     cells = [part.strip() for part in row.split("|")[1:-1]]
     assert cells == ["tso-tree", "5.84", "5.00 ± 1.00", "2", "3.0", "2800"]
     assert all(iris.asked_for(line, request(tmp_path)) for line in lines)
+
+
+def test_claims_on_iris_are_paired_and_judged(tmp_path):
+    lines = []
+    for split in range(6):
+        found = {"tso-tree": 7.0 + split, "cart, gain ratio": 6.0 + split, "swarm-tree": 5.0}
+        for contender, error in found.items():
+            place = {"set": "iris", "size": iris.SIZE, "contender": contender, "split": split}
+            lines.append(place | {"error": error, "leaves": 3.0, "evaluations": 0.0})
+    text = "\n".join(iris.tell(lines, request(tmp_path)).sections)
+    rows = [[part.strip() for part in row.split("|")[1:-1]] for row in text.splitlines()]
+    judged = {row[0]: row[1:] for row in rows if len(row) == 6}
+    published = judged["TSO has a lower error than C4.5"]
+    assert published == ["+0.06", "-1.00", "0-0-6", "0.031", "contradicted"]
+    assert judged["(ours) swarm-tree has a lower error than TSO"][-1] == "confirmed"

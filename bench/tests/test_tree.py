@@ -18,8 +18,6 @@ from evidence.tree import (
     rows_of,
     solved,
 )
-from evidence.tree_tables import verdict
-from paired import Gap
 
 
 def test_artificial_rows_have_the_means_and_covariances_of_table_1():
@@ -98,13 +96,6 @@ def test_gains_are_paired_and_judged(tmp_path):
     assert judged["apso-tree, random, published size"][1] == "+1.00 ± 0.00"
     optimizers = [line for line in text.splitlines() if line.startswith("| aco")]
     assert len(optimizers) == 1 and "(6-0-0; 0.031)" in optimizers[0]
-
-
-def test_verdicts_have_one_definition():
-    clear, unclear = Gap(np.array([1.0, 2, 3, 4, 5, 6])), Gap(np.array([1.0, -2, 3, -4]))
-    assert verdict(clear, +3.0) == "confirmed"
-    assert verdict(clear, -3.0) == "contradicted"
-    assert verdict(unclear, +3.0) == "not confirmed"
 
 
 def test_the_published_size_depends_on_the_set():

@@ -259,15 +259,15 @@ def test_no_claim_is_confirmed_with_fewer_than_five_seeds(tmp_path):
 
 def test_verdicts():
     up, mixed = Gap(np.linspace(1, 2, 6)), Gap(np.array([1.0, -1.1, 1.2, -1.3, 1.4, -1.5]))
-    assert xgboost_claims.verdict([up], False)[1] == "confirmed"
-    assert xgboost_claims.verdict([up], True)[1] == "contradicted"
-    assert xgboost_claims.verdict([mixed], False)[1] == "not confirmed"
-    assert xgboost_claims.verdict([mixed], True)[1] == "no clear difference"
+    assert xgboost_claims.judged([up], False)[1] == "confirmed"
+    assert xgboost_claims.judged([up], True)[1] == "contradicted"
+    assert xgboost_claims.judged([mixed], False)[1] == "not confirmed"
+    assert xgboost_claims.judged([mixed], True)[1] == "no clear difference"
     # Five seeds of one task cannot have p < .05, those of two can.
     five = Gap(np.linspace(1, 2, 5))
-    assert xgboost_claims.verdict([five], False)[1] == "not confirmed"
-    assert xgboost_claims.verdict([five, five], False)[1] == "confirmed"
-    assert xgboost_claims.verdict([], False)[1] == "not measured"
+    assert xgboost_claims.judged([five], False)[1] == "not confirmed"
+    assert xgboost_claims.judged([five, five], False)[1] == "confirmed"
+    assert xgboost_claims.judged([], False)[1] == "not measured"
 
 
 def test_published_values_stand_beside_ours(tmp_path):
