@@ -205,7 +205,7 @@ def run_peer(job: Job, file: Path) -> dict:
         propose(search, job.split, trials, loss)
         seconds = time.perf_counter() - started
         best = int(np.argmax(scores))
-        untouched = ask({"untouched": chosen[best]})["score"]
+        untouched = ask({"holdout": chosen[best]})["score"]
     found = {"tuned": scores[best], "untouched": untouched, "curve": curve_of(scores)}
     package = {"skopt-gbrt": "scikit-optimize"}.get(job.contender, "optuna")
     return found | {
