@@ -53,7 +53,8 @@ class GreedyBoostClassifier(Classifier):
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. A whole number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -199,7 +200,8 @@ class GreedyBoostRegressor(Regressor):
         Share of the features each tree may use. A number above 0, at most 1.
     max_bin : int, default=255
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. A whole number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -358,8 +360,9 @@ class SwarmBoostClassifier(Classifier):
         sgbdt-bins, psgbdt, policy-gradient. A number from 0.
     max_bin : int | None, default=None
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. None is 255 for swarm, sgbdt,
-        psgbdt, policy-gradient; 100 for sgbdt-bins. A whole number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. None is 255 for swarm, sgbdt, psgbdt, policy-gradient; 100 for
+        sgbdt-bins. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -564,8 +567,9 @@ class SwarmBoostRegressor(Regressor):
         sgbdt-bins, psgbdt, policy-gradient. A number from 0.
     max_bin : int | None, default=None
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. None is 255 for swarm, sgbdt,
-        psgbdt, policy-gradient; 100 for sgbdt-bins. A whole number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. None is 255 for swarm, sgbdt, psgbdt, policy-gradient; 100 for
+        sgbdt-bins. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -818,8 +822,8 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         A number from 0.
     max_bin : int, default=255
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. Only with split-tree. A whole
-        number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. Only with split-tree. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
@@ -1013,8 +1017,8 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         A number from 0.
     max_bin : int, default=255
         Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-        between any two values, at most 65534 values per feature. Only with split-tree. A whole
-        number from 0 to 255.
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. Only with split-tree. A whole number from 0 to 255.
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.

@@ -11,6 +11,7 @@ use crate::bins::Layout;
 use crate::bins::layout::Conflict;
 use crate::data::{Chunk, Values};
 use crate::pool::{Pool, even_ranges};
+use crate::rule::Code;
 
 /// Rows are dealt to shards in blocks of this many, so that sorted files spread evenly.
 pub(crate) const BLOCK: usize = 1024;
@@ -84,12 +85,13 @@ impl Plan {
     }
 }
 
-/// The stored codes of one shard's rows, column by column and again row by row.
+/// The stored codes of one shard's rows, column by column and, if they are bytes, again row by row.
 #[derive(Debug, Default)]
-pub struct BinnedShard {
+pub struct BinnedShard<C = u8> {
     /// One vector a stored column.
-    pub columns: Vec<Vec<u8>>,
-    /// The same codes in records of neighbouring columns, for histograms.
+    pub columns: Vec<Vec<C>>,
+    /// The same codes in records of neighbouring columns, for histograms, which are made of codes
+    /// of one byte only.
     pub(crate) groups: Vec<ColumnGroup>,
     /// Number of rows.
     pub rows: usize,
@@ -140,8 +142,14 @@ impl BinnedShard {
             })
         })
     }
+}
 
+impl<C: Code> BinnedShard<C> {
+    /// Makes the records of bytes; other codes have none.
     fn group(&mut self, groups: &[Range<usize>]) {
+        let columns: Option<Vec<&[u8]>> =
+            self.columns.iter().map(|column| C::as_bytes(column)).collect();
+        let Some(columns) = columns else { return };
         self.groups = groups
             .iter()
             .map(|range| {
@@ -150,7 +158,7 @@ impl BinnedShard {
                 // Blocks keep both sides of the transposition in the cache.
                 for start in (0..self.rows).step_by(BLOCK) {
                     let end = (start + BLOCK).min(self.rows);
-                    for (at, column) in self.columns[range.clone()].iter().enumerate() {
+                    for (at, column) in columns[range.clone()].iter().enumerate() {
                         for (record, &code) in records[start * width..end * width]
                             .chunks_exact_mut(width)
                             .zip(&column[start..end])
@@ -165,24 +173,25 @@ impl BinnedShard {
     }
 }
 
-/// Binned rows with their targets.
+/// Binned rows with their targets. Codes are bytes, except for particles that may ask about every
+/// distinct value.
 #[derive(Debug)]
-pub struct Dataset {
+pub struct Dataset<C = u8> {
     /// How values were binned.
     pub layout: Arc<Layout>,
     /// How rows were dealt.
     pub plan: Plan,
     /// One entry a shard.
-    pub shards: Vec<Arc<BinnedShard>>,
+    pub shards: Vec<Arc<BinnedShard<C>>>,
     /// Targets in row order, as the reader gave them.
     pub target: Values,
     /// Weights in row order; empty if every row weighs one.
     pub weight: Values,
 }
 
-impl Dataset {
-    /// Builds from rows that are all in memory.
-    pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Dataset {
+impl<C: Code> Dataset<C> {
+    /// Builds from rows that are all in memory; the codes must be wide enough for the layout.
+    pub fn with_codes(chunk: &Chunk, layout: Layout, pool: &Pool) -> Self {
         let Ok(data) = layout.settle(|layout| {
             let mut builder = DatasetBuilder::new(layout.clone(), chunk.rows);
             Ok::<_, Infallible>(builder.push(chunk, pool).map(|()| builder.finish(pool)))
@@ -193,6 +202,13 @@ impl Dataset {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.plan.rows
+    }
+}
+
+impl Dataset {
+    /// Builds from rows that are all in memory, in codes of one byte.
+    pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Self {
+        Dataset::with_codes(chunk, layout, pool)
     }
 
     /// Some of the rows, in the order given, binned as they are.
@@ -230,18 +246,19 @@ impl Dataset {
 
 /// Bins rows chunk after chunk.
 #[derive(Debug)]
-pub struct DatasetBuilder {
+pub struct DatasetBuilder<C = u8> {
     layout: Arc<Layout>,
     plan: Plan,
-    shards: Vec<BinnedShard>,
+    shards: Vec<BinnedShard<C>>,
     target: Values,
     weight: Values,
     seen: usize,
 }
 
-impl DatasetBuilder {
-    /// A builder for exactly `rows` rows.
+impl<C: Code> DatasetBuilder<C> {
+    /// A builder for exactly `rows` rows; the codes must be wide enough for the layout.
     pub fn new(layout: Arc<Layout>, rows: usize) -> Self {
+        assert!(layout.codes() <= C::GREATEST.index() + 1, "the layout decides how wide codes are");
         let plan = Plan::new(rows);
         let columns =
             |rows: usize| (0..layout.columns().len()).map(|_| Vec::with_capacity(rows)).collect();
@@ -264,7 +281,7 @@ impl DatasetBuilder {
     pub fn push(&mut self, chunk: &Chunk, pool: &Pool) -> Result<(), Conflict> {
         let (layout, plan, seen) = (&self.layout, self.plan, self.seen);
         let encoded = pool.map(layout.columns().len(), |column| {
-            let mut codes = vec![0; chunk.rows];
+            let mut codes = vec![C::MISSING; chunk.rows];
             layout.encode(column, chunk, &mut codes).map(|()| codes)
         });
         for (column, codes) in encoded.into_iter().enumerate() {
@@ -281,7 +298,7 @@ impl DatasetBuilder {
     }
 
     /// The data set; every row announced must have been pushed.
-    pub fn finish(mut self, pool: &Pool) -> Dataset {
+    pub fn finish(mut self, pool: &Pool) -> Dataset<C> {
         assert_eq!(self.seen, self.plan.rows, "the reader delivers the rows it counted");
         let groups = group_ranges(self.layout.columns().len());
         pool.each(&mut self.shards, |_, rows| rows.group(&groups));

@@ -1,7 +1,8 @@
 //! Rules over codes: what a split is before it is expressed in values.
 //!
 //! Binned features have codes of one byte ([`BinRule`]), the in-memory table of single trees has
-//! ranks of two ([`RankRule`]). Code 0 is a missing value in both.
+//! ranks of two ([`RankRule`]), and particles that may ask about every distinct value have codes of
+//! one, two or four bytes. Code 0 is a missing value in all of them.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -16,23 +17,65 @@ pub type BinRule = Rule<u8>;
 pub type RankRule = Rule<u16>;
 
 /// A number that stands for a value of a feature.
-pub trait Code: Copy + Ord + Hash + Debug + Into<u64> + TryFrom<u64> {
+pub trait Code:
+    Copy + Default + Ord + Hash + Debug + Send + Sync + From<u8> + Into<u64> + TryFrom<u64> + 'static
+{
     /// The code of a missing value.
     const MISSING: Self;
 
+    /// The greatest code.
+    const GREATEST: Self;
+
     /// A set of codes.
-    type Set: BitSet<Self>;
+    type Set: BitSet<Self> + Send + Sync;
+
+    /// The code of a number that must not be above the greatest code.
+    fn from_index(index: usize) -> Self;
+
+    /// The code as a number.
+    fn index(self) -> usize;
+
+    /// The difference modulo the number of codes.
+    fn minus(self, other: Self) -> Self;
+
+    /// The codes as bytes, if they are bytes.
+    fn as_bytes(codes: &[Self]) -> Option<&[u8]>;
 }
 
-impl Code for u8 {
-    const MISSING: u8 = 0;
-    type Set = CodeSet;
+macro_rules! code {
+    ($number:ty, $set:ty, $as_bytes:expr) => {
+        impl Code for $number {
+            const MISSING: Self = 0;
+            const GREATEST: Self = <$number>::MAX;
+            type Set = $set;
+
+            #[inline(always)]
+            fn from_index(index: usize) -> Self {
+                debug_assert!(<$number>::try_from(index).is_ok());
+                index as $number
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self as usize
+            }
+
+            #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            fn as_bytes(codes: &[Self]) -> Option<&[u8]> {
+                let as_bytes: fn(&[Self]) -> Option<&[u8]> = $as_bytes;
+                as_bytes(codes)
+            }
+        }
+    };
 }
 
-impl Code for u16 {
-    const MISSING: u16 = 0;
-    type Set = RankSet;
-}
+code!(u8, CodeSet, |codes| Some(codes));
+code!(u16, RankSet, |_| None);
+code!(u32, RankSet, |_| None);
 
 /// A set of codes, one bit per code.
 pub trait BitSet<C>: Clone + Ord + Hash + Debug + FromIterator<C> {
@@ -150,39 +193,45 @@ impl BitSet<u8> for CodeSet {
     }
 }
 
-/// A set of two-byte codes, shared between its clones; its length follows the greatest code.
+/// A set of codes of several bytes, shared between its clones; its length follows the greatest code.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RankSet(Arc<[u64]>);
 
-impl FromIterator<u16> for RankSet {
-    fn from_iter<I: IntoIterator<Item = u16>>(codes: I) -> Self {
-        let mut words = Vec::new();
-        for code in codes {
-            let word = usize::from(code) / 64;
-            if word >= words.len() {
-                words.resize(word + 1, 0_u64);
+macro_rules! rank_set {
+    ($($number:ty),*) => {$(
+        impl FromIterator<$number> for RankSet {
+            fn from_iter<I: IntoIterator<Item = $number>>(codes: I) -> Self {
+                let mut words = Vec::new();
+                for code in codes {
+                    let word = code.index() / 64;
+                    if word >= words.len() {
+                        words.resize(word + 1, 0_u64);
+                    }
+                    words[word] |= 1 << (code % 64);
+                }
+                RankSet(words.into())
             }
-            words[word] |= 1 << (code % 64);
         }
-        RankSet(words.into())
-    }
+
+        impl BitSet<$number> for RankSet {
+            #[inline]
+            fn contains(&self, code: $number) -> bool {
+                self.0.get(code.index() / 64).is_some_and(|word| word >> (code % 64) & 1 == 1)
+            }
+
+            /// The bits.
+            fn to_numbers(&self) -> Vec<u64> {
+                self.0.to_vec()
+            }
+
+            fn from_numbers(numbers: &[u64]) -> Option<Self> {
+                Some(RankSet(numbers.into()))
+            }
+        }
+    )*};
 }
 
-impl BitSet<u16> for RankSet {
-    #[inline]
-    fn contains(&self, code: u16) -> bool {
-        self.0.get(usize::from(code) / 64).is_some_and(|word| word >> (code % 64) & 1 == 1)
-    }
-
-    /// The bits.
-    fn to_numbers(&self) -> Vec<u64> {
-        self.0.to_vec()
-    }
-
-    fn from_numbers(numbers: &[u64]) -> Option<Self> {
-        Some(RankSet(numbers.into()))
-    }
-}
+rank_set!(u16, u32);
 
 #[cfg(test)]
 mod tests {
@@ -208,12 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_both_code_widths_follow_their_definition() {
+    fn rules_of_every_code_width_follow_their_definition() {
         let codes: Vec<u8> = (0..=u8::MAX).collect();
         check(&codes, 63, &[0, 1, 63, 64, 255]);
         let codes: Vec<u16> = (0..=u16::MAX).collect();
         check(&codes, 300, &[0, 1, 64, 300, 40_000]);
         check(&codes, u16::MAX, &[]);
+        let codes: Vec<u32> = (0..2000).chain([65_535, 65_536, 1 << 20, u32::MAX]).collect();
+        check(&codes, 65_535, &[0, 7, 300, 1 << 20]);
     }
 
     #[test]

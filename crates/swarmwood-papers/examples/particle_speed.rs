@@ -2,13 +2,15 @@
 //! `cargo run --release --example particle_speed [rows] [threads] [objective]`.
 //!
 //! Six oblivious trees of depth five over 28 columns, as the paper's experiment on higgs; the
-//! fastest of many runs, in nanoseconds a row and tree. Then all replacements of one rule of a
+//! fastest of many runs, in nanoseconds a row and tree, with codes of one byte (255 bins), two bytes
+//! and four bytes (every distinct value). Then all replacements of one rule of a
 //! tree, in evaluations of a particle, for tables of few and of many rules.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use swarmwood_learn::bins::Layout;
+use swarmwood_learn::bins::distinct::DistinctValues;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::{Chunk, Column};
@@ -16,6 +18,7 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Objective, ObjectiveConfig, make};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::stats::ParticleCode;
 use swarmwood_model::{Feature, Kind};
 use swarmwood_papers::particle::{Evaluator, ParticleConfig, TreeForm};
 use swarmwood_papers::rule_table::RuleTable;
@@ -40,47 +43,77 @@ fn main() -> Result<(), String> {
         (ObjectiveConfig::huber(1.0), EvalMetric::Loss),
     ] {
         if wanted(&spec) {
-            time(rows, make(&spec).as_ref(), fitness, TreeForm::Oblivious, &pool)?;
+            time_widths(rows, make(&spec).as_ref(), fitness, TreeForm::Oblivious, &pool)?;
             for bins in [8, 255] {
                 time_replacements(rows, make(&spec).as_ref(), fitness, bins, &pool)?;
             }
         }
     }
     if wanted(&ObjectiveConfig::LOGISTIC) {
-        time(
-            rows,
-            make(&ObjectiveConfig::LOGISTIC).as_ref(),
-            EvalMetric::Loss,
-            TreeForm::Free,
-            &pool,
-        )?;
+        let objective = make(&ObjectiveConfig::LOGISTIC);
+        time_widths(rows, objective.as_ref(), EvalMetric::Loss, TreeForm::Free, &pool)?;
     }
     Ok(())
 }
 
-fn dataset(rows: usize, bins: usize, pool: &Pool) -> Dataset {
+/// Rows that look like those of higgs, and their features.
+fn table(rows: usize) -> (Chunk, Vec<Feature>) {
     let mut stream = Stream::new(1, 2, 3);
     let columns: Vec<Vec<f64>> =
         (0..COLUMNS).map(|_| (0..rows).map(|_| stream.normal()).collect()).collect();
     let class = |row: usize| f64::from(columns[0][row] + columns[1][row] * columns[2][row] > 0.2);
     let target = (0..rows).map(class).collect();
     let columns: Vec<Column> = columns.iter().cloned().map(Column::Number).collect();
-    let chunk = Chunk { columns, target, weight: Vec::new(), rows };
-    let features: Vec<Feature> =
+    let features =
         (0..COLUMNS).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    (Chunk { columns, target, weight: Vec::new(), rows }, features)
+}
+
+fn binned(rows: usize, bins: usize, pool: &Pool) -> Dataset {
+    let (chunk, features) = table(rows);
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, bins, pool);
     Dataset::from_chunk(&chunk, layout, pool)
 }
 
-fn time(
+/// Every distinct value has a code.
+fn distinct<C: ParticleCode>(rows: usize, pool: &Pool) -> Dataset<C> {
+    let (chunk, features) = table(rows);
+    let values: Vec<DistinctValues> = chunk
+        .columns
+        .iter()
+        .map(|column| {
+            let mut values = DistinctValues::default();
+            values.extend(column);
+            values
+        })
+        .collect();
+    let layout = Layout::fit_distinct(|at| chunk.columns[at].clone(), &features, &values, pool);
+    Dataset::with_codes(&chunk, layout, pool)
+}
+
+/// Codes of every width in turn.
+fn time_widths(
     rows: usize,
     objective: &dyn Objective,
     fitness: EvalMetric,
     form: TreeForm,
     pool: &Pool,
 ) -> Result<(), String> {
-    let data = dataset(rows, 255, pool);
-    let table = RuleTable::bins(&data);
+    time(&binned(rows, 255, pool), objective, fitness, form, pool)?;
+    if rows < 1 << 16 {
+        time(&distinct::<u16>(rows, pool), objective, fitness, form, pool)?;
+    }
+    time(&distinct::<u32>(rows, pool), objective, fitness, form, pool)
+}
+
+fn time<C: ParticleCode>(
+    data: &Dataset<C>,
+    objective: &dyn Objective,
+    fitness: EvalMetric,
+    form: TreeForm,
+    pool: &Pool,
+) -> Result<(), String> {
+    let (rows, table) = (data.rows(), RuleTable::bins(data));
     let settings = ParticleConfig {
         trees: TREES,
         form,
@@ -106,17 +139,18 @@ fn time(
         .collect();
 
     let context = Context { pool, budget: &Budget::unlimited() };
-    let mut evaluator = Evaluator::new(&data, &table, objective, settings, context)
+    let mut evaluator = Evaluator::new(data, &table, objective, settings, context)
         .map_err(|error| error.to_string())?;
     let one = fastest(50, |at| _ = black_box(evaluator.evaluate(&particles[at])));
     let all = fastest(1, |_| _ = black_box(evaluator.evaluate_all(&particles)));
     let last = fastest(50, |at| _ = black_box(evaluator.evaluate(&last[at])));
     let work = 50.0 * rows as f64 * TREES as f64;
     println!(
-        "{} {} {form:?}, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
+        "{} {} {form:?}, {} bytes a code, {rows} rows, {} threads, ns a row and tree: one by one {:.2}, beside each other {:.2}; \
          a new last tree costs {:.2} of a particle",
         objective.name(),
         fitness.name(),
+        size_of::<C>(),
         pool.threads(),
         one / work,
         all / work,
@@ -134,7 +168,7 @@ fn time_replacements(
     bins: usize,
     pool: &Pool,
 ) -> Result<(), String> {
-    let data = dataset(rows, bins, pool);
+    let data = binned(rows, bins, pool);
     let table = RuleTable::bins(&data);
     let (form, memory) = (TreeForm::Oblivious, 1 << 30);
     let settings = ParticleConfig {

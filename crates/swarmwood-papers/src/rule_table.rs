@@ -6,21 +6,22 @@
 //! SGBDT-bins), and the splits of trees that were grown before ([`RuleTable::pretrained`], PSGBDT).
 //!
 //! Where this differs from the paper:
-//! - Rules are cuts between the bins of the layout, so `distinct` is exact while a feature has at
-//!   most 255 distinct values, and thins out the values of a feature that has more.
+//! - Rules are cuts between the bins of the layout, so `distinct` has all values of a number only in
+//!   a layout that tells them all apart (`Layout::fit_distinct`), whose codes are as wide as they
+//!   need. Thresholds lie midway between values, where the paper takes the values themselves.
 //! - Rules stand in ascending order of their thresholds; the paper's table 5 takes values as they
 //!   come.
 //! - The paper's data have no missing values and no categories. Here a missing value fails every
 //!   test, except that of the greatest value of a feature, which asks whether the value is missing.
-//!   A category has one rule a level, "is it this one", or a single one if there are but two.
+//!   A category has one rule a level, "is it this one", or a single one if there are but two; the
+//!   rarest of more than 255 levels share a rule.
 
 use std::ops::Range;
 
 use swarmwood_learn::binned_tree::BinnedTree;
-use swarmwood_learn::bins::MISSING_CODE;
 use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
 use swarmwood_learn::dataset::Dataset;
-use swarmwood_learn::rule::{BinRule, CodeSet, Cut};
+use swarmwood_learn::rule::{Code, Cut, Rule};
 
 /// Numbered rules, feature after feature.
 ///
@@ -45,8 +46,8 @@ use swarmwood_learn::rule::{BinRule, CodeSet, Cut};
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct RuleTable {
-    rules: Vec<BinRule>,
+pub struct RuleTable<C: Code = u8> {
+    rules: Vec<Rule<C>>,
     groups: Vec<FeatureRules>,
     /// Whether some training row misses the feature: only then does a rule's side for missing
     /// values matter.
@@ -62,55 +63,48 @@ pub struct FeatureRules {
     pub rules: Range<u32>,
 }
 
-impl RuleTable {
+impl<C: Code> RuleTable<C> {
     /// A rule for every value: it parts this value and lower ones from higher ones. The greatest
     /// value of a feature has a rule too, as in the paper's table 5, so that the length is the
     /// paper's `n` (section 5.4, table 11); the rule parts missing values from all others, and
     /// nothing where none is missing.
-    pub fn distinct(data: &Dataset) -> Self {
-        RuleTable::of_layout(data, |_| true)
+    pub fn distinct(data: &Dataset<C>) -> Self {
+        Self::of_layout(data, |_| true)
     }
 
     /// A rule for every boundary between two bins. The question whether a value is missing is asked
     /// of the features that some row misses.
-    pub fn bins(data: &Dataset) -> Self {
-        RuleTable::of_layout(data, |missed| missed)
-    }
-
-    /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ
-    /// only in their side for missing values, and that no row can therefore tell apart, the first
-    /// counts.
-    pub fn pretrained(data: &Dataset, trees: &[BinnedTree]) -> Self {
-        RuleTable::of_rules(data, trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule))
+    pub fn bins(data: &Dataset<C>) -> Self {
+        Self::of_layout(data, |missed| missed)
     }
 
     /// The table with more rules; those that no row can tell from one of its own are left out. The
     /// numbers of rules that follow a new one change.
     #[must_use]
-    pub fn with(self, more: impl IntoIterator<Item = BinRule>) -> Self {
+    pub fn with(self, more: impl IntoIterator<Item = Rule<C>>) -> Self {
         let mut rules = self.rules;
         rules.extend(more);
-        RuleTable::new(rules, self.missed)
+        Self::new(rules, self.missed)
     }
 
     /// A table of these rules, whose bins must be those of the data set.
-    pub fn of_rules(data: &Dataset, rules: impl IntoIterator<Item = BinRule>) -> Self {
-        RuleTable::new(rules.into_iter().collect(), missed_features(data))
+    pub fn of_rules(data: &Dataset<C>, rules: impl IntoIterator<Item = Rule<C>>) -> Self {
+        Self::new(rules.into_iter().collect(), missed_features(data))
     }
 
-    fn of_layout(data: &Dataset, ask_missing: impl Fn(bool) -> bool) -> Self {
+    fn of_layout(data: &Dataset<C>, ask_missing: impl Fn(bool) -> bool) -> Self {
         let missed = missed_features(data);
         let mut rules = Vec::new();
         for (at, bins) in data.layout.features().iter().enumerate() {
             if data.layout.places()[at] == FeaturePlace::Dropped {
                 continue;
             }
-            let (feature, count) = (at as u32, bins.bins() as u8);
+            let (feature, count) = (at as u32, bins.bins());
             match bins {
                 FeatureBins::Number(edges) => {
-                    let cut = |code| BinRule {
+                    let cut = |code: usize| Rule {
                         feature,
-                        cut: Cut::Above(code),
+                        cut: Cut::Above(C::from_index(code)),
                         missing_right: code == count,
                     };
                     rules.extend((1..count).map(cut));
@@ -123,18 +117,18 @@ impl RuleTable {
                     // Of two levels, each is the other's complement; one alone differs from missing
                     // values only.
                     let levels = if count == 2 && !missed[at] { 1..=1 } else { 1..=count };
-                    rules.extend(levels.map(|code| BinRule {
+                    rules.extend(levels.map(|code| Rule {
                         feature,
-                        cut: Cut::In(CodeSet::from_iter([code])),
+                        cut: Cut::In([C::from_index(code)].into_iter().collect()),
                         missing_right: false,
                     }));
                 }
             }
         }
-        RuleTable::new(rules, missed)
+        Self::new(rules, missed)
     }
 
-    fn new(mut rules: Vec<BinRule>, missed: Vec<bool>) -> Self {
+    fn new(mut rules: Vec<Rule<C>>, missed: Vec<bool>) -> Self {
         rules.sort_by_key(|rule| told(rule, &missed));
         rules.dedup_by_key(|rule| told(rule, &missed));
         let mut groups: Vec<FeatureRules> = Vec::new();
@@ -158,17 +152,17 @@ impl RuleTable {
     }
 
     /// The rules in the order of their numbers.
-    pub fn rules(&self) -> &[BinRule] {
+    pub fn rules(&self) -> &[Rule<C>] {
         &self.rules
     }
 
     /// The rule of a number.
-    pub fn rule(&self, index: u32) -> Option<&BinRule> {
+    pub fn rule(&self, index: u32) -> Option<&Rule<C>> {
         self.rules.get(index as usize)
     }
 
     /// The number of a rule, or of one that no training row can tell from it.
-    pub fn index_of(&self, rule: &BinRule) -> Option<u32> {
+    pub fn index_of(&self, rule: &Rule<C>) -> Option<u32> {
         let wanted = told(rule, &self.missed);
         self.rules
             .binary_search_by_key(&wanted, |rule| told(rule, &self.missed))
@@ -183,18 +177,27 @@ impl RuleTable {
     }
 }
 
+impl RuleTable {
+    /// The distinct rules of trees, whose bins must be those of the data set. Of rules that differ
+    /// only in their side for missing values, and that no row can therefore tell apart, the first
+    /// counts.
+    pub fn pretrained(data: &Dataset, trees: &[BinnedTree]) -> Self {
+        RuleTable::of_rules(data, trees.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule))
+    }
+}
+
 /// The rule as far as training rows can tell: the side of missing values counts only where there
 /// are some.
-fn told(rule: &BinRule, missed: &[bool]) -> BinRule {
+fn told<C: Code>(rule: &Rule<C>, missed: &[bool]) -> Rule<C> {
     let matters = missed.get(rule.feature as usize).copied().unwrap_or(true);
-    BinRule { missing_right: rule.missing_right && matters, ..*rule }
+    Rule { missing_right: rule.missing_right && matters, ..rule.clone() }
 }
 
 /// Which features some row misses. A feature that shares a column never is missing.
-fn missed_features(data: &Dataset) -> Vec<bool> {
+fn missed_features<C: Code>(data: &Dataset<C>) -> Vec<bool> {
     let missed = |place: &FeaturePlace| match *place {
         FeaturePlace::Alone { column } => {
-            data.shards.iter().any(|shard| shard.columns[column].contains(&MISSING_CODE))
+            data.shards.iter().any(|shard| shard.columns[column].contains(&C::MISSING))
         }
         FeaturePlace::Bundled { .. } | FeaturePlace::Dropped => false,
     };
@@ -208,6 +211,7 @@ mod tests {
     use swarmwood_learn::bins::Layout;
     use swarmwood_learn::data::{Chunk, Column, MISSING};
     use swarmwood_learn::pool::Pool;
+    use swarmwood_learn::rule::BinRule;
     use swarmwood_model::{Child, Feature, Kind};
 
     fn dataset(columns: Vec<Column>, kinds: Vec<Kind>) -> Dataset {

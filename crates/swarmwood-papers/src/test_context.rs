@@ -1,10 +1,16 @@
-//! Threads and limits for tests.
+//! Threads, limits and rows for tests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::bins::distinct::DistinctValues;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
+use swarmwood_learn::data::{Chunk, Column};
+use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::rule::Code;
+use swarmwood_model::Feature;
 
 /// A pool and a budget from which a [`Context`] is borrowed.
 pub(crate) struct TestContext {
@@ -30,4 +36,17 @@ impl TestContext {
     pub(crate) fn context(&self) -> Context<'_> {
         Context { pool: &self.pool, budget: &self.budget }
     }
+}
+
+/// Rows with a code for every distinct value.
+pub(crate) fn distinct<C: Code>(chunk: &Chunk, features: &[Feature]) -> Dataset<C> {
+    let values = |column: &Column| {
+        let mut values = DistinctValues::default();
+        values.extend(column);
+        values
+    };
+    let pool = Pool::new(1).expect("a thread for a test");
+    let values: Vec<DistinctValues> = chunk.columns.iter().map(values).collect();
+    let layout = Layout::fit_distinct(|at| chunk.columns[at].clone(), features, &values, &pool);
+    Dataset::with_codes(chunk, layout, &pool)
 }

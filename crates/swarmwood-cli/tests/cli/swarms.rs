@@ -99,7 +99,7 @@ fn defaults_are_those_of_the_paper_and_depend_on_the_method() {
 #[test]
 fn the_space_counts_values_bins_or_splits() {
     let dir = Scratch::new();
-    // 300 distinct values, more than there are codes, and a flag of two.
+    // 300 distinct values, more than a byte has codes, and a flag of two.
     let row = |at: u32| format!("{at},{},{}\n", at % 2, f64::from(at % 7) + f64::from(at) / 100.0);
     dir.file("d.csv", format!("a,b,y\n{}", (0..300).map(row).collect::<String>()));
     let space = |method: &str| {
@@ -109,7 +109,7 @@ fn the_space_counts_values_bins_or_splits() {
     let distinct = space("sgbdt");
     assert_eq!(
         (&distinct["n"], &distinct["table_rules"]),
-        (&302.into(), &257.into()),
+        (&302.into(), &302.into()),
         "{distinct}"
     );
     let log10: f64 = (273..=302u32).map(|factor| f64::from(factor).log10()).sum();
@@ -124,12 +124,28 @@ fn the_space_counts_values_bins_or_splits() {
     );
 }
 
+/// More values than two bytes can number, and more than a local search has memory for.
+#[test]
+fn every_one_of_many_values_is_a_rule() {
+    let dir = Scratch::new();
+    let row = |at: u32| format!("{}.5,{}\n", at * 9 % 140_000, u8::from(at.is_multiple_of(3)));
+    dir.file("many.csv", format!("a,y\n{}", (0..140_000).map(row).collect::<String>()));
+    let line = "train many.csv --target y --method sgbdt --depth 8 --population 2 --iterations 1 \
+                --quiet --json --out m.json";
+    let space = &dir.run(line).works().json()["search"]["space"];
+    assert_eq!((&space["n"], &space["table_rules"]), (&140_000.into(), &140_000.into()), "{space}");
+    let parts =
+        ["local_search: is true, but needs 1 GB per thread for the 140000 values of column 'a'"];
+    dir.fails(&format!("{line} --local-search"), 2, &parts);
+}
+
 #[test]
 fn threads_change_no_byte() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(9000, 4)).file("c.csv", classes(600, 5));
     for (file, target, more) in [
         ("b.csv", "sold", "--method sgbdt --adaptive --mutation 0.05"),
+        ("b.csv", "sold", "--method sgbdt --greedy-seed --local-search --lambda 1 --fitness loss"),
         ("b.csv", "sold", "--method psgbdt --growth depth --depth 3 --fitness loss"),
         ("b.csv", "sold", "--method policy-gradient --fitness loss --rule-table bins"),
         ("c.csv", "colour", "--method policy-gradient --growth depth --depth 2 --initial uniform"),

@@ -4,6 +4,8 @@
 //! holds at least one bin's share of the rows gets a bin to itself. Plain quantiles would spend
 //! several edges on such a value and have too few left for the rest.
 
+use crate::rule::Code;
+
 /// Thresholds between bins, ascending: a value lies above `edges[i]` exactly if its bin is greater
 /// than `i`.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,7 +30,7 @@ impl Edges {
     /// use swarmwood_learn::bins::edges::Edges;
     /// let edges = Edges::fit(&[3.0, 1.0, 1.0, f64::NAN, 2.0], 255);
     /// assert_eq!(edges.thresholds(), [1.5, 2.5]);
-    /// assert_eq!([edges.code(1.5), edges.code(1.6), edges.code(f64::NAN)], [1, 2, 0]);
+    /// assert_eq!([1.5, 1.6, f64::NAN].map(|value| edges.code::<u8>(value)), [1, 2, 0]);
     /// ```
     pub fn fit(values: &[f64], max_bin: usize) -> Self {
         let counted = count_distinct(values);
@@ -63,7 +65,7 @@ impl Edges {
     /// let values: Vec<f64> = (0..600).map(f64::from).collect();
     /// let parts = Edges::exact(&values).unwrap();
     /// assert_eq!(parts.iter().map(|part| part.thresholds().len()).sum::<usize>(), 599);
-    /// assert_eq!(parts.iter().map(|part| part.code(300.0)).collect::<Vec<_>>(), [255, 47, 1]);
+    /// assert_eq!(parts.iter().map(|part| part.code(300.0)).collect::<Vec<u8>>(), [255, 47, 1]);
     /// ```
     pub fn exact(values: &[f64]) -> Option<Vec<Self>> {
         let counted = count_distinct(values);
@@ -76,6 +78,20 @@ impl Edges {
             return Some(vec![Edges::new(all, unbounded)]);
         }
         Some(all.chunks(MOST).map(|part| Edges::new(part.to_vec(), unbounded)).collect())
+    }
+
+    /// A threshold between any two neighbours of ascending values, however many there are: codes
+    /// of one byte may be too narrow for them.
+    ///
+    /// ```
+    /// use swarmwood_learn::bins::edges::Edges;
+    /// let values: Vec<f64> = (0..600).map(f64::from).collect();
+    /// let edges = Edges::between_all(&values);
+    /// assert_eq!((edges.bins(), edges.code::<u16>(300.0)), (600, 301));
+    /// ```
+    pub fn between_all(values: &[f64]) -> Self {
+        let thresholds = values.windows(2).map(|pair| between(pair[0], pair[1])).collect();
+        Edges::new(thresholds, values.last() == Some(&f64::INFINITY))
     }
 
     fn new(thresholds: Vec<f64>, unbounded: bool) -> Self {
@@ -102,9 +118,10 @@ impl Edges {
     }
 
     /// The code of a value: 0 for NaN, else one more than the number of thresholds below the value.
+    /// There must be as many codes as bins.
     #[inline]
-    pub fn code(&self, value: f64) -> u8 {
-        if value.is_nan() { 0 } else { 1 + self.rank(value) as u8 }
+    pub fn code<C: Code>(&self, value: f64) -> C {
+        if value.is_nan() { C::MISSING } else { C::from_index(1 + self.rank(value)) }
     }
 
     /// How many thresholds lie below `value`, without a branch that depends on it.
@@ -121,10 +138,11 @@ impl Edges {
     }
 
     /// Codes a run of values.
-    pub fn encode(&self, values: &[f64], codes: &mut [u8]) {
+    pub fn encode<C: Code>(&self, values: &[f64], codes: &mut [C]) {
         if let [only] = self.thresholds[..] {
             for (code, &value) in codes.iter_mut().zip(values) {
-                *code = if value.is_nan() { 0 } else { 1 + u8::from(value > only) };
+                let above = C::from(1 + u8::from(value > only));
+                *code = if value.is_nan() { C::MISSING } else { above };
             }
             return;
         }
@@ -180,12 +198,12 @@ fn count_few(values: &[f64]) -> Option<Vec<(f64, usize)>> {
 }
 
 /// An unsigned key in the order of the numbers; adding zero turns minus zero into zero.
-fn order_key(value: f64) -> u64 {
+pub(super) fn order_key(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     bits ^ (((bits as i64 >> 63) as u64) | 1 << 63)
 }
 
-fn from_order_key(key: u64) -> f64 {
+pub(super) fn from_order_key(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key ^ 1 << 63 } else { !key })
 }
 
@@ -318,7 +336,7 @@ mod tests {
         values
             .iter()
             .filter(|v| !v.is_nan())
-            .for_each(|&v| counts[edges.code(v) as usize - 1] += 1);
+            .for_each(|&v| counts[edges.code::<u8>(v) as usize - 1] += 1);
         counts
     }
 
@@ -375,7 +393,7 @@ mod tests {
     fn neighbours_in_f64_are_told_apart() {
         let (low, high) = (1.0f64, 1.0f64.next_up());
         let edges = Edges::fit(&[low, high], 255);
-        assert_eq!([edges.code(low), edges.code(high)], [1, 2]);
+        assert_eq!([low, high].map(|value| edges.code::<u8>(value)), [1, 2]);
     }
 
     #[test]
@@ -438,7 +456,7 @@ mod tests {
         let values: Vec<f64> = (0..700).map(|i| f64::from(i * i % 997) * 0.37).collect();
         for max_bin in [2, 5, 31, 255] {
             let edges = Edges::fit(&values, max_bin);
-            let mut codes = vec![0; values.len()];
+            let mut codes = vec![0u8; values.len()];
             edges.encode(&values, &mut codes);
             for (&value, &code) in values.iter().zip(&codes) {
                 let below = edges.thresholds().iter().filter(|&&t| value > t).count();

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use swarmwood_model::{Feature, Kind, LevelSet, Split, Test};
 
 use super::bundle::{self, Bundle, BundleCandidate};
+use super::distinct::DistinctValues;
 use super::edges::Edges;
 use super::levels::CategoryLevels;
 use super::{CODES, MISSING_CODE};
 use crate::data::{Chunk, Column};
 use crate::pool::Pool;
-use crate::rule::{BinRule, BitSet, Cut};
+use crate::rule::{BinRule, BitSet, Code, Cut, Rule};
 
 /// The bins of one feature.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,11 +31,13 @@ impl FeatureBins {
         }
     }
 
-    fn encode(&self, column: &Column, codes: &mut [u8]) {
+    fn encode<C: Code>(&self, column: &Column, codes: &mut [C]) {
         match (self, column) {
             (FeatureBins::Number(edges), Column::Number(values)) => edges.encode(values, codes),
             (FeatureBins::Category(levels), Column::Category(values)) => {
-                codes.iter_mut().zip(values).for_each(|(code, &value)| *code = levels.code(value));
+                for (code, &value) in codes.iter_mut().zip(values) {
+                    *code = C::from(levels.code(value));
+                }
             }
             _ => unreachable!("a reader gives every column the kind its schema says"),
         }
@@ -73,8 +76,8 @@ pub struct StoredColumn {
 
 /// Bins of all features and how they are stored.
 ///
-/// A feature of the layout is one of the schema, except where every value is told apart
-/// ([`Layout::fit_exact`]): a number with more thresholds than codes is then several features of
+/// A feature of the layout is one of the schema, except where every value is told apart by codes
+/// of one byte ([`Layout::fit_exact`]): a number with more thresholds than codes is then several features of
 /// the layout, one for each range of its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
@@ -160,6 +163,31 @@ impl Layout {
         let sources = all.iter().map(|(feature, _)| *feature).collect();
         let edges = |at: usize, _: &[f64]| all[at].1.clone();
         Ok(Layout::fit_sources(values, features, sources, CODES - 1, edges, pool))
+    }
+
+    /// Bins that tell all values of every number apart, each number being one feature of the
+    /// layout: its codes may take more than a byte ([`Layout::codes`]). `distinct` must hold the
+    /// values of all rows; levels of categories and bundles are found from a sample, as in
+    /// [`Layout::fit`].
+    pub fn fit_distinct(
+        sample: impl Fn(usize) -> Column + Sync,
+        features: &[Feature],
+        distinct: &[DistinctValues],
+        pool: &Pool,
+    ) -> Self {
+        let edges = |at: usize, _: &[f64]| distinct[at].edges();
+        let mut layout = Layout::fit_by(sample, features, CODES - 1, edges, pool);
+
+        // A sample may hold one value of a feature that has more.
+        let constant: Vec<bool> = distinct
+            .iter()
+            .map(|values| values.len() + usize::from(values.has_missing()) <= 1)
+            .collect();
+        let constant_in_sample = |at: &usize| layout.places[*at] == FeaturePlace::Dropped;
+        if (0..features.len()).filter(constant_in_sample).any(|at| !constant[at]) {
+            layout = layout.placed_again(&constant, |_| true);
+        }
+        layout
     }
 
     fn fit_by(
@@ -274,11 +302,15 @@ impl Layout {
     pub(crate) fn without_bundle(&self, conflict: Conflict) -> Self {
         let constant: Vec<bool> =
             self.places.iter().map(|place| *place == FeaturePlace::Dropped).collect();
-        let keep =
-            |column: &usize| *column != conflict.column && self.columns[*column].features.len() > 1;
+        self.placed_again(&constant, |column| column != conflict.column)
+    }
+
+    /// The same bins with other constant features, and with some of the bundles.
+    fn placed_again(&self, constant: &[bool], keep: impl Fn(usize) -> bool) -> Self {
+        let kept = |column: &usize| keep(*column) && self.columns[*column].features.len() > 1;
         let bundles: Vec<Bundle> =
-            (0..self.columns.len()).filter(keep).map(|column| self.bundle(column)).collect();
-        Layout::place(self.features.clone(), self.sources.clone(), &constant, &bundles)
+            (0..self.columns.len()).filter(kept).map(|column| self.bundle(column)).collect();
+        Layout::place(self.features.clone(), self.sources.clone(), constant, &bundles)
     }
 
     fn bundle(&self, column: usize) -> Bundle {
@@ -311,6 +343,11 @@ impl Layout {
         &self.columns
     }
 
+    /// The greatest number of codes of a stored column, that of missing values included.
+    pub fn codes(&self) -> usize {
+        self.columns.iter().map(|column| column.codes).max().unwrap_or(0)
+    }
+
     /// Positions in the schema of features that hold one value in the whole sample.
     pub fn constant_features(&self) -> impl Iterator<Item = usize> + '_ {
         let dropped = |at: &usize| self.places[*at] == FeaturePlace::Dropped;
@@ -318,15 +355,21 @@ impl Layout {
     }
 
     /// Writes the stored codes of one column for every row of a chunk.
-    pub fn encode(&self, column: usize, chunk: &Chunk, codes: &mut [u8]) -> Result<(), Conflict> {
+    /// The codes must be wide enough ([`Layout::codes`]).
+    pub fn encode<C: Code>(
+        &self,
+        column: usize,
+        chunk: &Chunk,
+        codes: &mut [C],
+    ) -> Result<(), Conflict> {
         let stored = &self.columns[column];
         if let [only] = stored.features[..] {
             let source = self.sources[only as usize] as usize;
             self.features[only as usize].encode(&chunk.columns[source], codes);
             return Ok(());
         }
-        codes.fill(0);
-        let mut own = vec![0; codes.len()];
+        codes.fill(C::MISSING);
+        let mut own = vec![0u8; codes.len()];
         for &feature in &stored.features {
             let FeaturePlace::Bundled { default, first, .. } = self.places[feature as usize] else {
                 continue;
@@ -335,10 +378,10 @@ impl Layout {
             self.features[feature as usize].encode(&chunk.columns[source], &mut own);
             for (code, &own) in codes.iter_mut().zip(&own) {
                 if own != default {
-                    if *code != 0 || own == MISSING_CODE {
+                    if *code != C::MISSING || own == MISSING_CODE {
                         return Err(Conflict { column });
                     }
-                    *code = stored_code(own, default, first);
+                    *code = C::from(stored_code(own, default, first));
                 }
             }
         }
@@ -347,34 +390,54 @@ impl Layout {
 
     /// The rule as a side for every stored code.
     pub fn route(&self, rule: &BinRule) -> Route {
-        let feature = rule.feature as usize;
         let mut right = [0; CODES];
-        let column = match self.places[feature] {
+        let column = self.write_sides(rule, &mut right);
+        Route { column, right }
+    }
+
+    /// The stored column that a rule asks about, and the side of each of its codes (1 is right), but
+    /// of no fewer than a byte has: that a code does not occur must not change a result.
+    pub(crate) fn sides<C: Code>(&self, rule: &Rule<C>) -> (usize, Vec<u8>) {
+        let codes = match self.places[rule.feature as usize] {
+            FeaturePlace::Alone { column } | FeaturePlace::Bundled { column, .. } => {
+                self.columns[column].codes.max(CODES)
+            }
+            FeaturePlace::Dropped => CODES,
+        };
+        let mut right = vec![0; codes];
+        (self.write_sides(rule, &mut right), right)
+    }
+
+    /// Writes the side of each stored code; the column.
+    fn write_sides<C: Code>(&self, rule: &Rule<C>, right: &mut [u8]) -> usize {
+        let feature = rule.feature as usize;
+        match self.places[feature] {
             FeaturePlace::Alone { column } => {
-                match rule.cut {
+                match &rule.cut {
                     Cut::Above(last) => {
                         right[0] = u8::from(rule.missing_right);
-                        right[usize::from(last) + 1..].fill(1);
+                        if let Some(above) = right.get_mut(last.index() + 1..) {
+                            above.fill(1);
+                        }
                     }
-                    Cut::In(_) => (0..=255u8).for_each(|code| {
-                        right[usize::from(code)] = u8::from(rule.goes_right(code))
+                    Cut::In(_) => right.iter_mut().enumerate().for_each(|(code, right)| {
+                        *right = u8::from(rule.goes_right(C::from_index(code)))
                     }),
                 }
                 column
             }
             FeaturePlace::Bundled { column, default, first } => {
-                right.fill(u8::from(rule.goes_right(default)));
+                right.fill(u8::from(rule.goes_right(C::from(default))));
                 for code in
                     (1..=self.features[feature].bins() as u8).filter(|&code| code != default)
                 {
                     right[usize::from(stored_code(code, default, first))] =
-                        u8::from(rule.goes_right(code));
+                        u8::from(rule.goes_right(C::from(code)));
                 }
                 column
             }
             FeaturePlace::Dropped => unreachable!("no rule is made from a constant feature"),
-        };
-        Route { column, right }
+        }
     }
 
     /// The rule as a column and a question about its codes, if two numbers can say it.
@@ -392,17 +455,15 @@ impl Layout {
     }
 
     /// The rule as a split over values.
-    pub fn split(&self, rule: &BinRule) -> Split {
-        let test = match (&self.features[rule.feature as usize], rule.cut) {
+    pub fn split<C: Code>(&self, rule: &Rule<C>) -> Split {
+        let test = match (&self.features[rule.feature as usize], &rule.cut) {
             (FeatureBins::Number(edges), Cut::Above(code)) => {
                 // The last code asks "is the value missing": no finite number lies above the
                 // greatest one.
-                Test::Above(
-                    edges.thresholds().get(usize::from(code) - 1).copied().unwrap_or(f64::MAX),
-                )
+                Test::Above(edges.thresholds().get(code.index() - 1).copied().unwrap_or(f64::MAX))
             }
             (FeatureBins::Category(levels), Cut::In(set)) => {
-                let codes = (1..=255u8).filter(|&code| set.contains(code));
+                let codes = (1..=255u8).filter(|&code| set.contains(C::from(code)));
                 Test::In(codes.flat_map(|code| levels.levels_of(code)).collect::<LevelSet>())
             }
             _ => unreachable!("numbers are cut at thresholds and categories by sets"),
@@ -477,7 +538,7 @@ mod tests {
                 for missing_right in [false, true] {
                     let rule = BinRule { feature, cut: Cut::Above(code), missing_right };
                     let (route, split) = (layout.route(&rule), layout.split(&rule));
-                    let mut codes = vec![0; chunk.rows];
+                    let mut codes = vec![0u8; chunk.rows];
                     layout.encode(route.column, &chunk, &mut codes).unwrap();
                     let Column::Number(values) = &chunk.columns[feature as usize] else {
                         unreachable!()
@@ -513,6 +574,46 @@ mod tests {
         assert_eq!(Edges::at(&many, &[]).thresholds().len(), 254);
     }
 
+    fn distinct(chunk: &Chunk) -> Vec<DistinctValues> {
+        let mut distinct = vec![DistinctValues::default(); chunk.columns.len()];
+        distinct.iter_mut().zip(&chunk.columns).for_each(|(values, column)| values.extend(column));
+        distinct
+    }
+
+    #[test]
+    fn few_distinct_values_have_the_bins_that_they_always_had() {
+        let (mut chunk, mut features) = table(200);
+        chunk.columns.push(Column::Category((0..200).map(|row| row % 5).collect()));
+        let levels = ["a", "b", "c", "d", "e"].map(String::from).to_vec();
+        features.push(Feature { name: "level".into(), kind: Kind::Category { levels } });
+        let pool = Pool::new(1).unwrap();
+        let values = distinct(&chunk);
+        let sample = |at: usize| chunk.columns[at].clone();
+        let all = Layout::fit_distinct(sample, &features, &values, &pool);
+        assert_eq!(all, Layout::fit(sample, &features, 255, &pool));
+    }
+
+    #[test]
+    fn a_feature_that_is_constant_in_the_sample_alone_is_kept() {
+        let (chunk, features) = table(2000);
+        let pool = Pool::new(1).unwrap();
+        // The flags and the number hold one value in the first row.
+        let sample = |at: usize| match &chunk.columns[at] {
+            Column::Number(values) => Column::Number(values[1..2].to_vec()),
+            Column::Category(_) => unreachable!(),
+        };
+        let layout = Layout::fit_distinct(sample, &features, &distinct(&chunk), &pool);
+        assert_eq!(layout.constant_features().collect::<Vec<_>>(), [3]);
+        // Six of seven values of the number are there.
+        assert_eq!(layout.codes(), 2000 - 2000_usize.div_ceil(7) + 1);
+        let FeaturePlace::Alone { column } = layout.places()[1] else { unreachable!() };
+        let (mut wide, mut narrow) = (vec![0u16; 2000], vec![0u32; 2000]);
+        layout.encode(column, &chunk, &mut wide).unwrap();
+        layout.encode(column, &chunk, &mut narrow).unwrap();
+        assert!(wide.iter().zip(&narrow).all(|(&two, &four)| u32::from(two) == four));
+        assert_eq!([wide[0], wide[1], wide[6], wide[8]], [0, 1, 6, 7]);
+    }
+
     #[test]
     fn a_conflict_outside_the_sample_is_seen_and_mended() {
         let (mut chunk, features) = table(100);
@@ -520,7 +621,7 @@ mod tests {
             Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &Pool::new(1).unwrap());
         let Column::Number(values) = &mut chunk.columns[2] else { unreachable!() };
         values[0] = 1.0;
-        let mut codes = vec![0; 100];
+        let mut codes = vec![0u8; 100];
         let conflict = layout.encode(0, &chunk, &mut codes).unwrap_err();
         let mended = layout.without_bundle(conflict);
         assert_eq!(mended.columns().len(), 4);

@@ -1,11 +1,13 @@
 //! From values to bins: every feature becomes at most 255 codes, and code 0 stands for a missing
-//! value.
+//! value. Only where each distinct value has a code ([`Layout::fit_distinct`]) may a number have
+//! more, which then take more than a byte.
 //!
 //! [`edges`] cuts numbers, [`levels`] maps category levels, [`bundle`] puts exclusive columns into
-//! one, and [`layout`] holds the whole mapping, from raw value to stored byte and from a rule over
-//! codes to a split over values.
+//! one, [`distinct`] collects values, and [`layout`] holds the whole mapping, from raw value to
+//! stored code and from a rule over codes to a split over values.
 
 pub mod bundle;
+pub mod distinct;
 pub mod edges;
 pub mod layout;
 pub mod levels;

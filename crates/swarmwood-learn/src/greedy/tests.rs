@@ -412,7 +412,7 @@ fn plain_boosting(
     let mut score = vec![start; chunk.rows];
     let codes: Vec<Vec<u8>> = (0..layout.columns().len())
         .map(|column| {
-            let mut codes = vec![0; chunk.rows];
+            let mut codes = vec![0u8; chunk.rows];
             layout.encode(column, chunk, &mut codes).unwrap();
             codes
         })

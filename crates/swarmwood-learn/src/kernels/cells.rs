@@ -13,6 +13,7 @@
 
 use super::dispatch::dispatched;
 use super::particle::DerivativePair;
+use crate::rule::Code;
 
 /// Copies of a table that is small enough for several in the first-level cache.
 const COPIES: usize = 4;
@@ -46,11 +47,10 @@ impl CellSums {
     }
 
     /// Adds rows; their leaves must be below the number of cells, their classes below that of
-    /// classes.
-    pub fn add(&mut self, leaf: &[u8], class: &[u8], pairs: &[DerivativePair]) {
-        // 256 cells of 256 classes are the most there can be: the last place still fits.
-        let classes = self.classes.min(256) as u16;
-        add_rows(leaf, class, pairs, classes, self.stride, &mut self.sums);
+    /// classes. There may be `u32::MAX` cells times classes.
+    pub fn add<C: Code>(&mut self, leaf: &[u8], class: &[C], pairs: &[DerivativePair]) {
+        let shape = (self.classes as u32, self.stride);
+        add_rows(leaf, class, pairs, shape, &mut self.sums);
     }
 
     /// The sums, cell after cell and class after class.
@@ -70,35 +70,79 @@ impl CellSums {
     }
 }
 
+/// The place of a row's sum, as narrow as codes allow: the loop that finds places has more of them
+/// in a register then.
+trait CellPlace: Copy + Default {
+    /// The place of a leaf and a class out of so many.
+    fn of(leaf: u8, class: usize, classes: u32) -> Self;
+
+    fn index(self) -> usize;
+}
+
+macro_rules! cell_place {
+    ($($number:ty),*) => {$(
+        impl CellPlace for $number {
+            #[inline(always)]
+            fn of(leaf: u8, class: usize, classes: u32) -> Self {
+                <$number>::from(leaf).wrapping_mul(classes as $number).wrapping_add(class as $number)
+            }
+
+            #[inline(always)]
+            fn index(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+
+cell_place!(u16, u32);
+
 dispatched! {
-    /// Adds each row's pair to the sum of its leaf and class.
-    pub fn add_rows(
+    /// Adds each row's pair to the sum of its leaf and class; `shape` is the number of classes and
+    /// the stride of copies.
+    pub fn add_rows<C: Code>(
         leaf: &[u8],
-        class: &[u8],
+        class: &[C],
         pairs: &[DerivativePair],
-        classes: u16,
-        stride: usize,
+        shape: (u32, usize),
         sums: &mut [[f64; 2]],
     ) {
-        let mut places = [0u16; SHORT];
-        for ((leaf, class), pairs) in leaf.chunks(SHORT).zip(class.chunks(SHORT)).zip(pairs.chunks(SHORT)) {
-            let n = leaf.len();
-            let (class, places) = (&class[..n], &mut places[..n]);
-            for i in 0..n {
-                places[i] = (u16::from(leaf[i])).wrapping_mul(classes).wrapping_add(u16::from(class[i]));
+        // 256 cells of 256 classes are the most there can be with bytes: the last place still fits.
+        if size_of::<C>() == 1 {
+            add_at::<C, u16>(leaf, class, pairs, shape, sums)
+        } else {
+            add_at::<C, u32>(leaf, class, pairs, shape, sums)
+        }
+    }
+}
+
+#[inline(always)]
+fn add_at<C: Code, P: CellPlace>(
+    leaf: &[u8],
+    class: &[C],
+    pairs: &[DerivativePair],
+    (classes, stride): (u32, usize),
+    sums: &mut [[f64; 2]],
+) {
+    let mut places = [P::default(); SHORT];
+    let blocks = leaf.chunks(SHORT).zip(class.chunks(SHORT)).zip(pairs.chunks(SHORT));
+    for ((leaf, class), pairs) in blocks {
+        let n = leaf.len();
+        let (class, places) = (&class[..n], &mut places[..n]);
+        for i in 0..n {
+            places[i] = P::of(leaf[i], class[i].index(), classes);
+        }
+        let (places, places_rest) = places.as_chunks::<COPIES>();
+        let (pairs, pairs_rest) = pairs[..n].as_chunks::<COPIES>();
+        for (places, pairs) in places.iter().zip(pairs) {
+            for copy in 0..COPIES {
+                let sum = &mut sums[copy * stride + places[copy].index()];
+                *sum = [sum[0] + f64::from(pairs[copy][0]), sum[1] + f64::from(pairs[copy][1])];
             }
-            let (places, places_rest) = places.as_chunks::<COPIES>();
-            let (pairs, pairs_rest) = pairs[..n].as_chunks::<COPIES>();
-            for (places, pairs) in places.iter().zip(pairs) {
-                for copy in 0..COPIES {
-                    let sum = &mut sums[copy * stride + usize::from(places[copy])];
-                    *sum = [sum[0] + f64::from(pairs[copy][0]), sum[1] + f64::from(pairs[copy][1])];
-                }
-            }
-            for (&place, pair) in places_rest.iter().zip(pairs_rest) {
-                let sum = &mut sums[usize::from(place)];
-                *sum = [sum[0] + f64::from(pair[0]), sum[1] + f64::from(pair[1])];
-            }
+        }
+        for (&place, pair) in places_rest.iter().zip(pairs_rest) {
+            let sum = &mut sums[place.index()];
+            *sum = [sum[0] + f64::from(pair[0]), sum[1] + f64::from(pair[1])];
         }
     }
 }
@@ -174,18 +218,24 @@ mod tests {
 
     #[test]
     fn sums_by_cell_and_class_are_those_of_a_plain_loop() {
+        // Two of them small enough for copies.
+        check_sums::<u8>(&[(1, 1), (32, 8), (32, 17), (4, 256), (256, 256)]);
+        check_sums::<u16>(&[(1, 1), (32, 8), (2, 300), (2, 65_536)]);
+        check_sums::<u32>(&[(4, 17), (2, 70_000)]);
+    }
+
+    fn check_sums<C: Code>(shapes: &[(usize, usize)]) {
         let mut stream = Stream::new(8, 1, 0);
-        // Two of them small enough for copies; the last fills all places there are.
-        for (cells, classes) in [(1, 1), (32, 8), (32, 17), (4, 256), (256, 256)] {
+        for &(cells, classes) in shapes {
             for n in [0, 1, 3, 255, 257, 3000] {
                 let leaf: Vec<u8> = (0..n).map(|_| stream.below(cells as u64) as u8).collect();
-                let class: Vec<u8> = (0..n).map(|_| stream.below(classes as u64) as u8).collect();
+                let class: Vec<C> =
+                    (0..n).map(|_| C::from_index(stream.below(classes as u64) as usize)).collect();
                 let pairs: Vec<DerivativePair> =
                     (0..n).map(|_| [stream.normal() as f32, stream.unit() as f32]).collect();
                 let mut plain = vec![[0.0; 2]; cells * classes];
                 for row in 0..n {
-                    let sum =
-                        &mut plain[usize::from(leaf[row]) * classes + usize::from(class[row])];
+                    let sum = &mut plain[usize::from(leaf[row]) * classes + class[row].index()];
                     (0..2).for_each(|part| sum[part] += f64::from(pairs[row][part]));
                 }
                 let mut table = CellSums::default();

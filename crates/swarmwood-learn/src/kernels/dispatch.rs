@@ -2,15 +2,16 @@
 
 /// Defines a public function whose body is compiled for the baseline and, on x86-64, for AVX2; the
 /// better one that the machine can run is called. The body is a module named like the function,
-/// with `portable` and `avx2` inside, so that a test can compare the two.
+/// with `portable` and `avx2` inside, so that a test can compare the two. The function may be
+/// generic in one type, such as the code of a column.
 ///
 /// A function said to be `wide` is compiled for AVX-512 too (`avx512` inside the module). Only
 /// loops of arithmetic gain by it: where a loop looks things up, the compiler would take gathers,
 /// which are slower than plain loads.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* pub wide fn $name:ident($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
+    ($(#[$doc:meta])* pub wide fn $name:ident$(<$code:ident: $bound:ident>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
         $(#[$doc])*
-        pub fn $name($($arg: $kind),*) $(-> $out)? {
+        pub fn $name$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if $crate::kernels::dispatch::has_avx512() {
                 // SAFETY: the line above has just found that this machine runs the AVX-512
@@ -33,24 +34,24 @@ macro_rules! dispatched {
             use super::*;
 
             #[inline(always)]
-            pub(super) fn portable($($arg: $kind),*) $(-> $out)? $body
+            pub(super) fn portable$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            pub(super) fn avx2($($arg: $kind),*) $(-> $out)? {
+            pub(super) fn avx2$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
                 portable($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            pub(super) fn avx512($($arg: $kind),*) $(-> $out)? {
+            pub(super) fn avx512$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
                 portable($($arg),*)
             }
         }
     };
-    ($(#[$doc:meta])* pub fn $name:ident($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
+    ($(#[$doc:meta])* pub fn $name:ident$(<$code:ident: $bound:ident>)?($($arg:ident: $kind:ty),* $(,)?) $(-> $out:ty)? $body:block) => {
         $(#[$doc])*
-        pub fn $name($($arg: $kind),*) $(-> $out)? {
+        pub fn $name$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
             if std::arch::is_x86_feature_detected!("avx2") {
                 // SAFETY: the line above has just found that this machine runs AVX2 instructions,
@@ -66,11 +67,11 @@ macro_rules! dispatched {
             use super::*;
 
             #[inline(always)]
-            pub(super) fn portable($($arg: $kind),*) $(-> $out)? $body
+            pub(super) fn portable$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2")]
-            pub(super) fn avx2($($arg: $kind),*) $(-> $out)? {
+            pub(super) fn avx2$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
                 portable($($arg),*)
             }
         }

@@ -16,8 +16,7 @@ use super::derivatives::logistic_row;
 use super::dispatch::dispatched;
 use super::exp::exp_of_negative;
 use super::leaf_values::LEAVES;
-use crate::bins::CODES;
-use crate::bins::layout::Route;
+use crate::rule::Code;
 
 /// Rows of a block.
 pub const BLOCK: usize = 2048;
@@ -40,72 +39,105 @@ pub type DerivativePair = [f32; 2];
 
 /// A rule as a question about stored codes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RuleTest {
+pub struct RuleTest<C> {
     /// The stored column.
     pub column: usize,
     /// Which codes go right.
-    pub side: Side,
+    pub side: Side<C>,
 }
 
 /// Which stored codes go right.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Side {
-    /// Those with `code - first > beyond`, modulo 256: a run of codes that may pass from 255 to 0.
-    /// Cuts of numbers are such runs whichever side missing values take, and so are single levels
-    /// and members of bundles.
+pub enum Side<C> {
+    /// Those with `code - first > beyond`, modulo the number of codes: a run of codes that may pass
+    /// from the greatest to 0. Cuts of numbers are such runs whichever side missing values take,
+    /// and so are single levels and members of bundles.
     Run {
         /// The first code that goes left.
-        first: u8,
+        first: C,
         /// How many codes after it go left too.
-        beyond: u8,
+        beyond: C,
     },
     /// One for each code that goes right, zero for the others.
-    Table(Box<[u8; CODES]>),
+    Table(Box<[u8]>),
 }
 
-impl RuleTest {
-    /// The question of a route.
-    pub fn new(route: &Route) -> Self {
-        let right = &route.right;
-        let before = |code: usize| right[(code + CODES - 1) % CODES];
-        let mut left_starts = (0..CODES).filter(|&code| right[code] == 0 && before(code) == 1);
-        let side = match (left_starts.next(), left_starts.next()) {
-            (Some(first), None) => {
-                let left = right.iter().filter(|&&side| side == 0).count();
-                Side::Run { first: first as u8, beyond: (left - 1) as u8 }
-            }
-            (None, _) if right[0] == 0 => Side::Run { first: 0, beyond: 255 },
-            _ => Side::Table(Box::new(*right)),
+impl<C: Code> RuleTest<C> {
+    /// Whether a code is above another; missing values take the side that is said.
+    pub fn above(column: usize, last: C, missing_right: bool) -> Self {
+        let side = if !missing_right {
+            Side::Run { first: C::MISSING, beyond: last }
+        } else if last == C::MISSING {
+            Side::Table(Box::new([1]))
+        } else {
+            Side::Run { first: C::from(1), beyond: last.minus(C::from(1)) }
         };
-        RuleTest { column: route.column, side }
+        RuleTest { column, side }
+    }
+
+    /// The question with these sides, code after code (1 is right). Codes beyond the last one do
+    /// not occur.
+    pub fn of_sides(column: usize, right: &[u8]) -> Self {
+        let first = right.first().copied().unwrap_or(0);
+        // What does not occur is taken to be on the side of code 0, so that a run can pass it.
+        let absent = C::GREATEST.index() + 1 - right.len();
+        let last = if absent == 0 { right.last().copied().unwrap_or(0) } else { first };
+        let ends = right.iter().copied().chain((absent > 0).then_some(first));
+        let before = std::iter::once(last).chain(right.iter().copied());
+        let mut left_starts = before
+            .zip(ends)
+            .enumerate()
+            .filter(|&(_, (before, side))| before == 1 && side == 0)
+            .map(|(code, _)| code);
+
+        let side = match (left_starts.next(), left_starts.next()) {
+            (Some(start), None) => {
+                let seen = right.iter().filter(|&&side| side == 0).count();
+                let left = seen + if first == 0 { absent } else { 0 };
+                Side::Run { first: C::from_index(start), beyond: C::from_index(left - 1) }
+            }
+            (None, _) if first == 0 => Side::Run { first: C::MISSING, beyond: C::GREATEST },
+            _ => Side::Table(right.into()),
+        };
+        RuleTest { column, side }
     }
 
     /// Whether a code goes right.
-    pub fn goes_right(&self, code: u8) -> bool {
+    pub fn goes_right(&self, code: C) -> bool {
         match &self.side {
-            Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
-            Side::Table(right) => right[usize::from(code)] == 1,
+            Side::Run { first, beyond } => code.minus(*first) > *beyond,
+            Side::Table(right) => right_by(right, code) == 1,
         }
     }
 }
 
+/// The side of a code by a table. Codes beyond it go right; they occur only where all codes do.
+#[inline(always)]
+fn right_by<C: Code>(right: &[u8], code: C) -> u8 {
+    right.get(code.index()).copied().unwrap_or(1)
+}
+
 /// A block's codes, and the run of them that goes left (see [`Side::Run`]).
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub struct Run<'a, C> {
     /// The codes of the column.
-    pub codes: &'a [u8],
+    pub codes: &'a [C],
     /// The first code that goes left.
-    pub first: u8,
+    pub first: C,
     /// How many codes after it go left too.
-    pub beyond: u8,
+    pub beyond: C,
 }
 
 /// The leaf number of each row of a block: bit `l` is the answer to question `l`, of which there
 /// are at most [`LEVELS`]. `codes` gives a stored column's codes of the block.
-pub fn leaves<'a>(questions: &[&RuleTest], codes: impl Fn(usize) -> &'a [u8], leaf: &mut [u8]) {
+pub fn leaves<'a, C: Code>(
+    questions: &[&RuleTest<C>],
+    codes: impl Fn(usize) -> &'a [C],
+    leaf: &mut [u8],
+) {
     // All codes lie in this run, so that the bit of a question which is none stays zero until its
     // table is looked up.
-    let mut runs = [Run { codes: &[], first: 0, beyond: 255 }; LEVELS];
+    let mut runs = [Run { codes: &[][..], first: C::MISSING, beyond: C::GREATEST }; LEVELS];
     for (run, question) in runs.iter_mut().zip(questions) {
         run.codes = codes(question.column);
         if let Side::Run { first, beyond } = question.side {
@@ -122,18 +154,18 @@ pub fn leaves<'a>(questions: &[&RuleTest], codes: impl Fn(usize) -> &'a [u8], le
 
 dispatched! {
     /// The leaf number of each row: bit `l` says whether its code lies outside of run `l`.
-    pub wide fn run_leaves(runs: &[Run<'_>], leaf: &mut [u8]) {
+    pub wide fn run_leaves<C: Code>(runs: &[Run<'_, C>], leaf: &mut [u8]) {
         // One loop a number of levels: the bits of a row stay in a register while all its codes are
         // compared.
         match runs.len() {
-            1 => outside::<1>(runs, leaf),
-            2 => outside::<2>(runs, leaf),
-            3 => outside::<3>(runs, leaf),
-            4 => outside::<4>(runs, leaf),
-            5 => outside::<5>(runs, leaf),
-            6 => outside::<6>(runs, leaf),
-            7 => outside::<7>(runs, leaf),
-            8 => outside::<8>(runs, leaf),
+            1 => outside::<1, C>(runs, leaf),
+            2 => outside::<2, C>(runs, leaf),
+            3 => outside::<3, C>(runs, leaf),
+            4 => outside::<4, C>(runs, leaf),
+            5 => outside::<5, C>(runs, leaf),
+            6 => outside::<6, C>(runs, leaf),
+            7 => outside::<7, C>(runs, leaf),
+            8 => outside::<8, C>(runs, leaf),
             _ => leaf.fill(0),
         }
     }
@@ -143,9 +175,9 @@ dispatched! {
 const TOGETHER: usize = 64;
 
 #[inline(always)]
-fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
+fn outside<const RUNS: usize, C: Code>(runs: &[Run<'_, C>], leaf: &mut [u8]) {
     let n = leaf.len();
-    let runs: [Run<'_>; RUNS] =
+    let runs: [Run<'_, C>; RUNS] =
         std::array::from_fn(|at| Run { codes: &runs[at].codes[..n], ..runs[at] });
     let codes = runs.map(|run| run.codes.as_chunks::<TOGETHER>().0);
     let (parts, rest) = leaf.as_chunks_mut::<TOGETHER>();
@@ -154,8 +186,7 @@ fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
         for level in 0..RUNS {
             let (codes, run) = (&codes[level][at], &runs[level]);
             for i in 0..TOGETHER {
-                bits[i] |=
-                    if codes[i].wrapping_sub(run.first) > run.beyond { 1 << level } else { 0 };
+                bits[i] |= if codes[i].minus(run.first) > run.beyond { 1 << level } else { 0 };
             }
         }
         *part = bits;
@@ -164,16 +195,16 @@ fn outside<const RUNS: usize>(runs: &[Run<'_>], leaf: &mut [u8]) {
     for (i, leaf) in rest.iter_mut().enumerate() {
         let bit = |level: usize| {
             let run = &runs[level];
-            u8::from(run.codes[done + i].wrapping_sub(run.first) > run.beyond) << level
+            u8::from(run.codes[done + i].minus(run.first) > run.beyond) << level
         };
         *leaf = (0..RUNS).map(bit).sum();
     }
 }
 
 /// Sets `bit` of the rows whose code goes right by the table.
-pub fn add_table(codes: &[u8], right: &[u8; CODES], bit: u8, leaf: &mut [u8]) {
+pub fn add_table<C: Code>(codes: &[C], right: &[u8], bit: u8, leaf: &mut [u8]) {
     for (leaf, &code) in leaf.iter_mut().zip(codes) {
-        *leaf |= right[usize::from(code)] * bit;
+        *leaf |= right_by(right, code) * bit;
     }
 }
 
@@ -184,9 +215,9 @@ pub fn add_table(codes: &[u8], right: &[u8; CODES], bit: u8, leaf: &mut [u8]) {
 /// A walk down the tree would load from another column in every row. One pass a node over a block
 /// of bytes is several times as fast for the few levels there are: 32 rows an instruction, of which
 /// those elsewhere in the tree stay as they are.
-pub fn free_leaves<'a>(
-    questions: &[&RuleTest],
-    codes: impl Fn(usize) -> &'a [u8],
+pub fn free_leaves<'a, C: Code>(
+    questions: &[&RuleTest<C>],
+    codes: impl Fn(usize) -> &'a [C],
     leaf: &mut [u8],
 ) {
     leaf.fill(0);
@@ -194,7 +225,7 @@ pub fn free_leaves<'a>(
         let level = (node + 1).ilog2();
         let (codes, path, bit) = (codes(question.column), path_to(node), 1u8 << level);
         match &question.side {
-            Side::Run { first, beyond } => add_run_at(codes, *first, *beyond, path, bit, leaf),
+            Side::Run { first, beyond } => add_run_at(codes, (*first, *beyond), path, bit, leaf),
             Side::Table(right) => add_table_at(codes, right, path, bit, leaf),
         }
     }
@@ -217,11 +248,12 @@ pub fn path_to(node: usize) -> u8 {
 
 dispatched! {
     /// Sets `bit` of the rows on `path` whose code lies outside of the run that goes left.
-    pub fn add_run_at(codes: &[u8], first: u8, beyond: u8, path: u8, bit: u8, leaf: &mut [u8]) {
+    pub fn add_run_at<C: Code>(codes: &[C], run: (C, C), path: u8, bit: u8, leaf: &mut [u8]) {
+        let (first, beyond) = run;
         let n = leaf.len();
         let codes = &codes[..n];
         for i in 0..n {
-            let right = codes[i].wrapping_sub(first) > beyond;
+            let right = codes[i].minus(first) > beyond;
             // No row can be on two paths: one that has its bit already is on none of this level.
             leaf[i] |= if right & (leaf[i] == path) { bit } else { 0 };
         }
@@ -229,9 +261,9 @@ dispatched! {
 }
 
 /// Sets `bit` of the rows on `path` whose code goes right by the table.
-pub fn add_table_at(codes: &[u8], right: &[u8; CODES], path: u8, bit: u8, leaf: &mut [u8]) {
+pub fn add_table_at<C: Code>(codes: &[C], right: &[u8], path: u8, bit: u8, leaf: &mut [u8]) {
     for (leaf, &code) in leaf.iter_mut().zip(codes) {
-        *leaf |= right[usize::from(code)] * if *leaf == path { bit } else { 0 };
+        *leaf |= right_by(right, code) * if *leaf == path { bit } else { 0 };
     }
 }
 

@@ -46,7 +46,8 @@ fn levels_are_codes_and_unknown_ones_are_missing() {
     let column =
         RankColumn::new(&Column::Category(vec![1, 0, crate::data::MISSING]), &feature, 100);
     assert_eq!(column.codes(), [2, 1, 0]);
-    let rule = RankRule { feature: 0, cut: Cut::In(RankSet::from_iter([2])), missing_right: true };
+    let rule =
+        RankRule { feature: 0, cut: Cut::In(RankSet::from_iter([2_u16])), missing_right: true };
     assert_eq!([0, 1, 2].map(|code| rule.goes_right(code)), [true, false, true]);
     assert_eq!(rule.to_split(&column, [0, 0]).test, Test::In([1].into_iter().collect()));
 }

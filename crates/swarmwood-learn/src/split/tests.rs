@@ -74,7 +74,7 @@ fn real_gain(
     keep: &dyn Fn(usize) -> bool,
 ) -> Option<f64> {
     let route = data.layout.route(rule);
-    let mut codes = vec![0; data.chunk.rows];
+    let mut codes = vec![0u8; data.chunk.rows];
     data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
     let mut sums = [(0.0, 0.0); 2];
     for row in (0..data.chunk.rows).filter(|&row| keep(row)) {
@@ -97,7 +97,7 @@ fn real_gain(
 fn tables(data: &Small, packed: &[u64], keep: &dyn Fn(usize) -> bool) -> (Vec<[u64; TABLE]>, u64) {
     let mut tables = vec![[0u64; TABLE]; data.layout.columns().len()];
     for (column, table) in tables.iter_mut().enumerate() {
-        let mut codes = vec![0; data.chunk.rows];
+        let mut codes = vec![0u8; data.chunk.rows];
         data.layout.encode(column, &data.chunk, &mut codes).unwrap();
         for row in (0..data.chunk.rows).filter(|&row| keep(row)) {
             let sum = &mut table[usize::from(codes[row])];
@@ -120,7 +120,7 @@ fn rows_say_the_same(
 ) -> Result<(), TestCaseError> {
     let columns: Vec<Vec<u8>> = (0..tables.len())
         .map(|column| {
-            let mut codes = vec![0; data.chunk.rows];
+            let mut codes = vec![0u8; data.chunk.rows];
             data.layout.encode(column, &data.chunk, &mut codes).unwrap();
             codes
         })
@@ -207,7 +207,7 @@ fn check(
                     &NodeTable { table: &tables[route.column], total: *total, value: 0.0 },
                 );
                 prop_assert_eq!(left.wrapping_add(right), *total);
-                let mut codes = vec![0; data.chunk.rows];
+                let mut codes = vec![0u8; data.chunk.rows];
                 data.layout.encode(route.column, &data.chunk, &mut codes).unwrap();
                 let on_right =
                     (0..rows.len()).filter(|&r| keep(r) && route.right[usize::from(codes[r])] == 1);

@@ -4,7 +4,7 @@ use super::backend::{Backend, BackendError};
 use super::linear::{LinearSet, LocalLinear};
 use super::local::Local;
 use super::message::BackendOptions;
-use super::particles::{LocalParticles, ParticleSet};
+use super::particles::{ParticleSet, open_local};
 use crate::bins::Layout;
 use crate::context::Context;
 use crate::dataset::Dataset;
@@ -58,7 +58,7 @@ impl BackendFactory for LocalBackends {
         set: ParticleSet<'a>,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        Ok(Box::new(LocalParticles::new(set, context)))
+        Ok(open_local(set, context))
     }
 }
 

@@ -38,4 +38,4 @@ pub use message::{
     LinearColumn, NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand,
     SplitConstraints, SplitQuery, TreeId, Work,
 };
-pub use particles::{ParticleConfig, ParticleSet, TreeForm};
+pub use particles::{CodedData, ParticleCode, ParticleConfig, ParticleData, ParticleSet, TreeForm};

@@ -162,7 +162,7 @@ proptest! {
             let table = table(&case, classes);
             let node = NodeRows::above_new_leaves(&table, (0..table.rows() as u32).collect());
             let criterion = SplitCriterion { loss: &loss, min_leaf: 1 };
-            let sets = (0u16..8).map(|bits| RankSet::from_iter((1..=3).filter(|code| bits >> (code - 1) & 1 == 1)));
+            let sets = (0u16..8).map(|bits| RankSet::from_iter((1..=3_u16).filter(|code| bits >> (code - 1) & 1 == 1)));
             let rules = sets.flat_map(|set| {
                 [false, true].map(|missing_right| RankRule { feature: 2, cut: Cut::In(set.clone()), missing_right })
             });

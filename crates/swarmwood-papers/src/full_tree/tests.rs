@@ -73,7 +73,7 @@ fn a_matrix_of_scores_is_decoded_by_hand() {
     let tree = |root: [f64; 6]| symbols.decode(&[&root[..], &ends[..]].concat());
     // The second feature has the greatest score; half way along its three levels lies the second.
     let category = tree([0.1, 0.9, 0.3, 0.2, 0.8, 0.5]);
-    let second = Cut::In(RankSet::from_iter([2]));
+    let second = Cut::In(RankSet::from_iter([2_u16]));
     assert_eq!(category.rules, [Some(RankRule { feature: 1, cut: second, missing_right: false })]);
     assert_eq!(category.classes[1..], [1, 0], "of equal scores the first counts");
     // The first feature; its five values have four cuts, and 1 points at the last.

@@ -19,8 +19,10 @@ impl Evaluator<'_> {
         let member = |(tree, rules): (usize, &[u32])| {
             let own = tree << depth..(tree + 1) << depth;
             let (sums, leaves) = (&sums[own.clone()], &leaves[own]);
-            let splits =
-                rules.iter().map(|&index| self.layout.split(&self.table.rules()[index as usize]));
+            // The numbers were checked when the particle was evaluated.
+            let splits: Vec<Split> =
+                rules.iter().filter_map(|&index| self.rows.split(index)).collect();
+            let splits = splits.into_iter();
             let shape = match self.config.form {
                 TreeForm::Oblivious => Shape::Oblivious(oblivious(splits, sums, leaves, lambda)),
                 TreeForm::Free => Shape::Ordinary(free(splits, sums, leaves, lambda)),

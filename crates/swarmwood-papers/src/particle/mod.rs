@@ -23,15 +23,14 @@ mod replace;
 #[cfg(test)]
 mod tests;
 
-use swarmwood_learn::bins::Layout;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::Objective;
 use swarmwood_learn::stats::{
-    Backend, BackendError, BackendFactory, DataDescription, LEVELS, LocalBackends, ParticleFitness,
-    ParticleSet, Reply, Work,
+    Backend, BackendError, BackendFactory, DataDescription, LEVELS, LocalBackends, ParticleCode,
+    ParticleData, ParticleFitness, ParticleSet, Reply, Work,
 };
 pub use swarmwood_learn::stats::{ParticleConfig, TreeForm};
 use swarmwood_model::{Leaf, Member};
@@ -152,8 +151,7 @@ pub struct Evaluation {
 pub struct Evaluator<'a> {
     backend: Box<dyn Backend + 'a>,
     objective: &'a dyn Objective,
-    table: &'a RuleTable,
-    layout: &'a Layout,
+    rows: ParticleData<'a>,
     config: ParticleConfig,
     data: DataDescription,
     budget: &'a Budget,
@@ -165,21 +163,20 @@ pub type Evaluations = Vec<Option<Evaluation>>;
 impl<'a> Evaluator<'a> {
     /// Prepares the rows of a data set. The targets must be in the objective's domain, and the
     /// table be made from this data set or one with the same layout.
-    pub fn new(
-        data: &'a Dataset,
-        table: &'a RuleTable,
+    pub fn new<C: ParticleCode>(
+        data: &'a Dataset<C>,
+        table: &'a RuleTable<C>,
         objective: &'a dyn Objective,
         config: ParticleConfig,
         context: Context<'a>,
     ) -> Result<Self, ParticleError> {
         let set = ParticleSet::new(data, table.rules(), objective, config);
-        Evaluator::with_backends(set, table, context, &LocalBackends)
+        Evaluator::with_backends(set, context, &LocalBackends)
     }
 
     /// The same with rows wherever the backends have them.
     pub fn with_backends(
         set: ParticleSet<'a>,
-        table: &'a RuleTable,
         context: Context<'a>,
         backends: &'a dyn BackendFactory,
     ) -> Result<Self, ParticleError> {
@@ -190,9 +187,8 @@ impl<'a> Evaluator<'a> {
             Some(Reply::Description { data }) => data,
             _ => return Err(BackendError::Reply { work: "Describe" }.into()),
         };
-        let ParticleSet { objective, config, .. } = set;
-        let (layout, budget) = (&*set.data.layout, context.budget);
-        Ok(Evaluator { backend, objective, table, layout, config, data, budget })
+        let ParticleSet { data: rows, objective, config, .. } = set;
+        Ok(Evaluator { backend, objective, rows, config, data, budget: context.budget })
     }
 
     /// Whether the run was cancelled, its deadline has passed, or no evaluation is left.
@@ -218,6 +214,11 @@ impl<'a> Evaluator<'a> {
     /// How many trees a particle has, those of all outputs counted.
     pub fn trees(&self) -> usize {
         self.config.trees * self.outputs()
+    }
+
+    /// How many rules there are to choose from.
+    pub fn rules(&self) -> usize {
+        self.rows.rules()
     }
 
     /// How many numbers a particle has.
@@ -341,7 +342,7 @@ impl<'a> Evaluator<'a> {
         if sequence.len() != trees * each {
             return Err(ParticleError::Length { found: sequence.len(), trees, each });
         }
-        let rules = self.table.len();
+        let rules = self.rules();
         match sequence.iter().position(|&index| index as usize >= rules) {
             Some(position) => {
                 Err(ParticleError::Rule { index: sequence[position], position, rules })

@@ -109,7 +109,7 @@ impl Evaluator<'_> {
         sequence: &[u32],
         tree: usize,
     ) -> Result<Replacements, ParticleError> {
-        let (trees, depth, rules) = (self.trees(), self.config.depth, self.table.len());
+        let (trees, depth, rules) = (self.trees(), self.config.depth, self.rules());
         if self.config.form != TreeForm::Oblivious {
             return Err(ParticleError::Replace);
         }

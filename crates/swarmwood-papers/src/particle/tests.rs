@@ -1,16 +1,20 @@
 //! Worked examples of the paper, a plain booster as oracle, and the same bits whatever the threads,
 //! the memory and the particles before.
 
+use swarmwood_learn::bins::Layout;
 use swarmwood_learn::data::{Chunk, Column, MISSING};
 use swarmwood_learn::objective::order::weighted_quantile;
 use swarmwood_learn::objective::{Logistic, ObjectiveConfig, Squared, make};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::rule::Code;
 use swarmwood_learn::stats::LoopbackBackends;
 use swarmwood_model::{Feature, FeatureValue, Kind, Shape};
 use swarmwood_search::rng::Stream;
 
 use super::*;
-use crate::test_context::TestContext;
+use crate::test_context::{TestContext, distinct};
+
+mod code_widths;
 
 pub(super) fn settings(trees: usize, depth: usize) -> ParticleConfig {
     ParticleConfig {
@@ -68,7 +72,7 @@ pub(super) fn table(rows: usize, spec: &ObjectiveConfig, weighted: bool) -> (Chu
     (Chunk { columns, target, weight, rows }, features)
 }
 
-pub(super) fn draw(stream: &mut Stream, table: &RuleTable, length: usize) -> Vec<u32> {
+pub(super) fn draw<C: Code>(stream: &mut Stream, table: &RuleTable<C>, length: usize) -> Vec<u32> {
     (0..length).map(|_| stream.below(table.len() as u64) as u32).collect()
 }
 
@@ -149,14 +153,13 @@ struct Plain {
 
 fn plain(
     chunk: &Chunk,
-    data: &Dataset,
     trees: &[Vec<swarmwood_model::Split>],
     spec: &ObjectiveConfig,
     s: &ParticleConfig,
 ) -> Plain {
     let objective = make(spec);
     let target: Vec<f64> = chunk.target.iter().map(|&y| objective.transform_target(y)).collect();
-    let start = objective.start(&target, &data.weight.to_vec())[0];
+    let start = objective.start(&target, &chunk.weight)[0];
     let mut score = vec![start; chunk.rows];
     let narrow =
         |values: &[f64]| -> Vec<f32> { values.iter().map(|&value| value as f32).collect() };
@@ -227,7 +230,7 @@ fn every_objective_of_one_output_equals_the_plain_booster() {
                     tree.iter().map(|&at| data.layout.split(&rules.rules()[at as usize])).collect()
                 })
                 .collect();
-            let expected = plain(&chunk, &data, &splits, spec, &settings);
+            let expected = plain(&chunk, &splits, spec, &settings);
             let found = evaluator.evaluate(&sequence).unwrap();
             for (tree, values) in expected.leaves.iter().enumerate() {
                 for (at, value) in values.iter().enumerate() {
@@ -281,7 +284,7 @@ fn members_predict_what_was_trained() {
 }
 
 /// Particles as a swarm makes them: some begin like the one before, some are repeated.
-fn swarm(rules: &RuleTable, trees: usize, depth: usize) -> Vec<Vec<u32>> {
+fn swarm<C: Code>(rules: &RuleTable<C>, trees: usize, depth: usize) -> Vec<Vec<u32>> {
     let mut stream = Stream::new(8, 8, 8);
     let mut all: Vec<Vec<u32>> = vec![draw(&mut stream, rules, trees * depth)];
     for at in 1..20 {
@@ -294,65 +297,74 @@ fn swarm(rules: &RuleTable, trees: usize, depth: usize) -> Vec<Vec<u32>> {
     all
 }
 
+/// Leaves and fitness as bits.
+fn bits(found: &Evaluation) -> Vec<u64> {
+    let leaves = found.leaves.iter().map(|leaf| leaf.value.to_bits());
+    leaves.chain([found.fitness.to_bits()]).collect()
+}
+
+/// Evaluates the particles of a swarm in every way there is; their bits.
+fn check_history<C: ParticleCode>(
+    data: &Dataset<C>,
+    objective: &dyn Objective,
+    form: TreeForm,
+) -> Vec<Vec<u64>> {
+    let settings = ParticleConfig { form, ..settings(4, 3) };
+    let rules = RuleTable::distinct(data);
+    assert!(data.plan.shards > 2);
+    let particles = swarm(&rules, 4, form.rules(3) * objective.outputs());
+    let one = TestContext::new(1);
+    let fresh = |particle: &Vec<u32>| {
+        let mut evaluator =
+            Evaluator::new(data, &rules, objective, settings, one.context()).unwrap();
+        bits(&evaluator.evaluate(particle).unwrap())
+    };
+    let expected: Vec<Vec<u64>> = particles.iter().map(fresh).collect();
+    let loopback = LoopbackBackends::default();
+    let set = ParticleSet::new(data, rules.rules(), objective, settings);
+    let mut encoded = Evaluator::with_backends(set, one.context(), &loopback).unwrap();
+    for (particle, expected) in particles.iter().zip(&expected) {
+        assert_eq!(&bits(&encoded.evaluate(particle).unwrap()), expected);
+    }
+    for (threads, memory) in [
+        (1, 1 << 30),
+        (2, 1 << 30),
+        (3, 0),
+        (2, data.rows() * 4 * 2 * 2 * objective.outputs()),
+        (8, 1 << 30),
+    ] {
+        let limits = TestContext::new(threads);
+        let settings = ParticleConfig { memory, ..settings };
+        let mut evaluator =
+            Evaluator::new(data, &rules, objective, settings, limits.context()).unwrap();
+        let mut reused = 0;
+        for (particle, expected) in particles.iter().zip(&expected) {
+            let found = evaluator.evaluate(particle).unwrap();
+            reused += found.reused;
+            assert_eq!(&bits(&found), expected, "{threads} threads, {memory} bytes");
+        }
+        assert!((memory == 0) || reused > 5, "{reused}");
+        let all = evaluator.evaluate_all(&particles).unwrap();
+        let all: Vec<Vec<u64>> = all.iter().flatten().map(bits).collect();
+        assert_eq!(all, expected);
+    }
+    expected
+}
+
 #[test]
 fn threads_memory_and_history_change_no_bit() {
-    let bits = |found: &Evaluation| -> Vec<u64> {
-        found
-            .leaves
-            .iter()
-            .map(|leaf| leaf.value.to_bits())
-            .chain([found.fitness.to_bits()])
-            .collect()
-    };
     let kinds = [
         (ObjectiveConfig::LOGISTIC, TreeForm::Oblivious),
         (ObjectiveConfig::ABSOLUTE, TreeForm::Free),
         (ObjectiveConfig::softmax(3), TreeForm::Free),
     ];
     for (spec, form) in kinds {
-        let settings = |trees, depth| ParticleConfig { form, ..settings(trees, depth) };
         let (chunk, features) = table(20_000, &spec, false);
-        let data = binned(&chunk, &features);
-        let (rules, objective) = (RuleTable::distinct(&data), make(&spec));
-        assert!(data.plan.shards > 2);
-        let particles = swarm(&rules, 4, form.rules(3) * objective.outputs());
-        let one = TestContext::new(1);
-        let fresh = |particle: &Vec<u32>| {
-            let mut evaluator =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings(4, 3), one.context())
-                    .unwrap();
-            bits(&evaluator.evaluate(particle).unwrap())
-        };
-        let expected: Vec<Vec<u64>> = particles.iter().map(fresh).collect();
-        let loopback = LoopbackBackends::default();
-        let set = ParticleSet::new(&data, rules.rules(), objective.as_ref(), settings(4, 3));
-        let mut encoded = Evaluator::with_backends(set, &rules, one.context(), &loopback).unwrap();
-        for (particle, expected) in particles.iter().zip(&expected) {
-            assert_eq!(&bits(&encoded.evaluate(particle).unwrap()), expected);
-        }
-        for (threads, memory) in [
-            (1, 1 << 30),
-            (2, 1 << 30),
-            (3, 0),
-            (2, 20_000 * 4 * 2 * 2 * objective.outputs()),
-            (8, 1 << 30),
-        ] {
-            let limits = TestContext::new(threads);
-            let settings = ParticleConfig { memory, ..settings(4, 3) };
-            let mut evaluator =
-                Evaluator::new(&data, &rules, objective.as_ref(), settings, limits.context())
-                    .unwrap();
-            let mut reused = 0;
-            for (particle, expected) in particles.iter().zip(&expected) {
-                let found = evaluator.evaluate(particle).unwrap();
-                reused += found.reused;
-                assert_eq!(&bits(&found), expected, "{threads} threads, {memory} bytes");
-            }
-            assert!((memory == 0) || reused > 5, "{reused}");
-            let all = evaluator.evaluate_all(&particles).unwrap();
-            let all: Vec<Vec<u64>> = all.iter().flatten().map(bits).collect();
-            assert_eq!(all, expected);
-        }
+        let objective = make(&spec);
+        check_history(&binned(&chunk, &features), objective.as_ref(), form);
+        let two = check_history(&distinct::<u16>(&chunk, &features), objective.as_ref(), form);
+        let four = check_history(&distinct::<u32>(&chunk, &features), objective.as_ref(), form);
+        assert_eq!(two, four);
     }
 }
 

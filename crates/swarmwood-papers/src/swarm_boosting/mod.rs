@@ -25,6 +25,7 @@ use std::collections::VecDeque;
 
 use swarmwood_learn::ensemble_fit::EnsembleFit;
 use swarmwood_learn::event::SearchStatus;
+use swarmwood_learn::rule::Code;
 use swarmwood_search::discrete_pso::{
     self, DiscretePso, TableGroups, point_of, sequence, sequence_space,
 };
@@ -181,9 +182,9 @@ pub struct LocalSearchStats {
 
 impl<'a> SwarmRun<'a> {
     /// A new swarm. `given` are positions that the first particles start at.
-    pub fn new(
+    pub fn new<C: Code>(
         evaluator: Evaluator<'a>,
-        table: &RuleTable,
+        table: &RuleTable<C>,
         settings: &SwarmConfig,
         given: &[Vec<u32>],
     ) -> Result<Self, SwarmError> {
@@ -204,34 +205,32 @@ impl<'a> SwarmRun<'a> {
             memo: true,
         };
         let seed = settings.seed;
-        SwarmRun::start(evaluator, table, |space| DiscretePso::new(space, swarm, seed))
+        SwarmRun::start(evaluator, |space| DiscretePso::new(space, swarm, seed))
     }
 }
 
 impl<'a, E: IterativeEngine> SwarmRun<'a, E> {
-    /// A new run of an engine over the sequences of a table.
+    /// A new run of an engine over the sequences of the evaluator's rules.
     pub fn start(
         evaluator: Evaluator<'a>,
-        table: &RuleTable,
         engine: impl FnOnce(&Space) -> Result<E, swarmwood_search::Error>,
     ) -> Result<Self, SwarmError> {
-        if table.is_empty() {
+        if evaluator.rules() == 0 {
             return Err(SwarmError::NoRules);
         }
-        let space = sequence_space(evaluator.length(), table.len() as u32)?;
+        let space = sequence_space(evaluator.length(), evaluator.rules() as u32)?;
         Ok(SwarmRun::of(evaluator, engine(&space)?))
     }
 
     /// The run whose [`SwarmRun::snapshot`] this is, with the number of particles that it had
-    /// evaluated. Table and evaluator must be the ones it had.
+    /// evaluated. The evaluator must be the one it had.
     pub fn resume(
         evaluator: Evaluator<'a>,
-        table: &RuleTable,
         snapshot: &Snapshot,
         evaluations: u64,
     ) -> Result<Self, SwarmError> {
         evaluator.spend(evaluations);
-        let run = SwarmRun::start(evaluator, table, |space| E::restore(space, snapshot))?;
+        let run = SwarmRun::start(evaluator, |space| E::restore(space, snapshot))?;
         Ok(SwarmRun { evaluations, ..run })
     }
 

@@ -10,25 +10,24 @@ use swarmwood_learn::rule::BinRule;
 use swarmwood_model::Child;
 
 use crate::particle::TreeForm;
-use crate::rule_table::RuleTable;
 
 /// The rules of trees, which a table must have to hold them.
 pub fn rules(trees: &[BinnedTree]) -> impl Iterator<Item = BinRule> + '_ {
     trees.iter().flat_map(|tree| tree.nodes.iter().map(|node| node.rule))
 }
 
-/// The sequence of trees that have at most `depth` levels, tree after tree; `None` if a rule is not
-/// in the table, or if a tree is not of this form.
+/// The sequence of trees that have at most `depth` levels, tree after tree; `None` if a rule has no
+/// number, or if a tree is not of this form.
 pub fn sequence(
     trees: &[BinnedTree],
-    table: &RuleTable,
+    number: impl Fn(&BinRule) -> Option<u32>,
     form: TreeForm,
     depth: usize,
 ) -> Option<Vec<u32>> {
     let mut all = Vec::with_capacity(trees.len() * form.rules(depth));
     for tree in trees {
         let numbers: Vec<u32> =
-            tree.nodes.iter().map(|node| table.index_of(&node.rule)).collect::<Option<_>>()?;
+            tree.nodes.iter().map(|node| number(&node.rule)).collect::<Option<_>>()?;
         match form {
             TreeForm::Oblivious if tree.oblivious => {
                 let last = numbers.last().copied().unwrap_or(0);

@@ -8,19 +8,20 @@ use swarmwood_learn::greedy;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::objective::{Logistic, Objective, Softmax, Squared};
 use swarmwood_learn::pool::Pool;
+use swarmwood_learn::rule::BinRule;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::{
-    BackendFactory, LocalBackends, LoopbackBackends, ParticleSet, TrainingSet,
+    BackendFactory, LocalBackends, LoopbackBackends, ParticleCode, ParticleSet, TrainingSet,
 };
 use swarmwood_model::{Feature, Kind, Member};
 use swarmwood_search::rng::Stream;
 
 use super::*;
 use crate::particle::{ParticleConfig, TreeForm};
-use crate::test_context::TestContext;
+use crate::test_context::{TestContext, distinct};
 
 /// Three columns of which two matter together.
-fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
+fn rows(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> (Chunk, Vec<Feature>) {
     let mut stream = Stream::new(3, 1, 4);
     let mut columns = vec![Vec::new(); 3];
     let mut target = Vec::new();
@@ -35,6 +36,12 @@ fn dataset(rows: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
     let chunk = Chunk { columns, target, weight: Vec::new(), rows };
     let features: Vec<Feature> =
         (0..3).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+    (chunk, features)
+}
+
+/// The same in bins.
+fn dataset(count: usize, values: u64, class: impl Fn(f64) -> f64) -> Dataset {
+    let (chunk, features) = rows(count, values, class);
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
     Dataset::from_chunk(&chunk, layout, &pool)
@@ -117,7 +124,7 @@ fn a_resumed_run_ends_as_an_uninterrupted_one() {
         let mut first = SwarmRun::new(evaluator(), &table, &swarm, &[]).unwrap();
         (0..stop).for_each(|_| _ = first.step(true).unwrap());
         let snapshot = first.snapshot().expect("a step was kept");
-        let (found, rest) = run(SwarmRun::resume(evaluator(), &table, &snapshot, 0).unwrap());
+        let (found, rest) = run(SwarmRun::resume(evaluator(), &snapshot, 0).unwrap());
         assert_eq!(found.sequence, whole.sequence);
         assert_eq!(rest, steps[steps.len() - rest.len()..], "stopped after {stop}");
         assert!(rest[0].0 <= stop + 1 && rest.len() >= steps.len() - stop);
@@ -183,8 +190,8 @@ fn a_seeded_swarm_starts_where_greed_ends() {
         };
         let fit = grow(data, objective, &settings, limits.context());
         let table = RuleTable::bins(data).with(seeds::rules(&fit.trees));
-        let seed =
-            seeds::sequence(&fit.trees, &table, form, 4).expect("every rule is in the table");
+        let seed = seeds::sequence(&fit.trees, |rule| table.index_of(rule), form, 4)
+            .expect("every rule is in the table");
         let evaluator =
             || Evaluator::new(data, &table, objective, settings, limits.context()).unwrap();
         assert_eq!(seed.len(), evaluator().length());
@@ -206,9 +213,15 @@ fn a_seeded_swarm_starts_where_greed_ends() {
     let fit =
         grow(&numbers, squared, &trees(1, 4, TreeForm::Free, EvalMetric::Loss), limits.context());
     let table = RuleTable::of_rules(&numbers, seeds::rules(&fit.trees).take(1));
-    assert_eq!(seeds::sequence(&fit.trees, &table, TreeForm::Free, 4), None);
+    let number = |rule: &BinRule| table.index_of(rule);
+    assert_eq!(seeds::sequence(&fit.trees, number, TreeForm::Free, 4), None);
     assert_eq!(
-        seeds::sequence(&fit.trees, &RuleTable::bins(&numbers), TreeForm::Oblivious, 4),
+        seeds::sequence(
+            &fit.trees,
+            |rule| RuleTable::bins(&numbers).index_of(rule),
+            TreeForm::Oblivious,
+            4
+        ),
         None
     );
 }
@@ -329,7 +342,7 @@ fn an_interruption_amid_an_iteration_keeps_the_best_and_the_state_before() {
         // nothing had happened.
         assert_eq!(snapshot.is_some(), questions >= 8, "{questions}");
         if let Some(snapshot) = snapshot {
-            let (resumed, _) = run(SwarmRun::resume(again, &table, &snapshot, 0).unwrap());
+            let (resumed, _) = run(SwarmRun::resume(again, &snapshot, 0).unwrap());
             assert_eq!(resumed.sequence, whole.sequence);
         }
     }
@@ -357,16 +370,16 @@ struct RunRecord {
 }
 
 /// Runs a swarm to its end, and a local search after it where trees allow one.
-fn run_on(
+fn run_on<C: Code>(
     backends: &dyn BackendFactory,
     messages: &dyn Fn() -> u64,
-    (set, table): (ParticleSet<'_>, &RuleTable),
+    (set, table): (ParticleSet<'_>, &RuleTable<C>),
     swarm: &SwarmConfig,
     threads: usize,
 ) -> RunRecord {
     let limits = TestContext::new(threads);
     let context = limits.context();
-    let evaluator = Evaluator::with_backends(set, table, context, backends).unwrap();
+    let evaluator = Evaluator::with_backends(set, context, backends).unwrap();
     let mut run = SwarmRun::new(evaluator, table, swarm, &[]).unwrap();
 
     let (mut iterations, mut visits, mut before) = (Vec::new(), Vec::new(), messages());
@@ -407,52 +420,64 @@ fn methods(
     ]
 }
 
-/// Every published method on one, two and eight threads and through encoded messages: the same
-/// bits, and one message per iteration.
+/// One, two and eight threads and encoded messages: the same bits, and one message per iteration.
+fn check_method<C: ParticleCode>(
+    data: &Dataset<C>,
+    table: &RuleTable<C>,
+    (objective, config): (&dyn Objective, ParticleConfig),
+    by_feature: bool,
+    what: &str,
+) {
+    let swarm =
+        SwarmConfig { population: 8, iterations: 4, by_feature, seed: 2, ..SwarmConfig::default() };
+    let set = ParticleSet::new(data, table.rules(), objective, config);
+    let local = |threads| run_on(&LocalBackends, &|| 0, (set, table), &swarm, threads);
+    let one = local(1);
+    assert_eq!(one, local(2), "{what}");
+    assert_eq!(one, local(8), "{what}");
+
+    let loopback = LoopbackBackends::default();
+    let count = || loopback.messages();
+    let encoded = run_on(&loopback, &count, (set, table), &swarm, 2);
+    assert_eq!(encoded.iterations, [1; 4], "{what}");
+    // The gains of all replacements, and the fitness of those that promise most.
+    assert!(encoded.visits.iter().all(|&messages| messages == 2), "{what}");
+    assert_eq!(encoded.visits.is_empty(), config.form == TreeForm::Free, "{what}");
+    // One message describes the rows; three evaluate the best particle, make its members and
+    // gather its scores.
+    let all = 1 + 4 + 2 * encoded.visits.len() as u64 + 3;
+    assert_eq!(loopback.messages(), all, "{what}");
+
+    let (iterations, visits) = (vec![0; 4], vec![0; encoded.visits.len()]);
+    assert_eq!(one, RunRecord { iterations, visits, ..encoded }, "{what}");
+}
+
+/// Every published method; SGBDT with codes of one and of two bytes.
 #[test]
 fn threads_and_backends_change_no_bit_of_any_method() {
+    let class = |signal: f64| f64::from(signal > 0.6);
     let numbers = dataset(9000, 12, |signal| signal);
-    let binary = dataset(9000, 12, |signal| f64::from(signal > 0.6));
+    let binary = dataset(9000, 12, class);
     let classes = dataset(9000, 12, |signal| (signal * 2.0).floor().clamp(0.0, 2.0));
-    assert!(numbers.plan.shards > 1);
+    let (chunk, features) = rows(9000, 2000, class);
+    let wide = distinct::<u16>(&chunk, &features);
+    assert!(numbers.plan.shards > 1 && wide.layout.codes() > 256);
+
     let targets: [(&Dataset, &dyn Objective, EvalMetric); 3] = [
         (&numbers, &Squared, EvalMetric::Rmse),
         (&binary, &Logistic, EvalMetric::Accuracy),
         (&classes, &Softmax { classes: 3 }, EvalMetric::Loss),
     ];
-    for (data, objective, fitness) in targets {
-        for form in [TreeForm::Oblivious, TreeForm::Free] {
+    for form in [TreeForm::Oblivious, TreeForm::Free] {
+        for (data, objective, fitness) in targets {
             let config = ParticleConfig { lambda: 1.0, ..trees(2, 3, form, fitness) };
             for (method, table, by_feature) in methods(data, objective, &config) {
-                let swarm = SwarmConfig {
-                    population: 8,
-                    iterations: 4,
-                    by_feature,
-                    seed: 2,
-                    ..SwarmConfig::default()
-                };
                 let what = format!("{method} {} {form:?}", objective.name());
-                let set = ParticleSet::new(data, table.rules(), objective, config);
-                let local = |threads| run_on(&LocalBackends, &|| 0, (set, &table), &swarm, threads);
-                let one = local(1);
-                assert_eq!(one, local(2), "{what}");
-                assert_eq!(one, local(8), "{what}");
-
-                let loopback = LoopbackBackends::default();
-                let count = || loopback.messages();
-                let encoded = run_on(&loopback, &count, (set, &table), &swarm, 2);
-                assert_eq!(encoded.iterations, [1; 4], "{what}");
-                // The gains of all replacements, and the fitness of those that promise most.
-                assert!(encoded.visits.iter().all(|&messages| messages == 2), "{what}");
-                assert_eq!(encoded.visits.is_empty(), form == TreeForm::Free, "{what}");
-                // One message describes the rows; three evaluate the best particle, make its
-                // members and gather its scores.
-                let all = 1 + 4 + 2 * encoded.visits.len() as u64 + 3;
-                assert_eq!(loopback.messages(), all, "{what}");
-
-                let (iterations, visits) = (vec![0; 4], vec![0; encoded.visits.len()]);
-                assert_eq!(one, RunRecord { iterations, visits, ..encoded }, "{what}");
+                check_method(data, &table, (objective, config), by_feature, &what);
             }
         }
+        let config = trees(2, 3, form, EvalMetric::Accuracy);
+        let table = RuleTable::distinct(&wide);
+        check_method(&wide, &table, (&Logistic, config), true, "two bytes");
     }
 }

@@ -349,7 +349,8 @@ table! {
     colsample_bytree: f64 = 1.0,
         Sampling, AllowedValues::above(0.0, 1.0), aliases ["colsample"], only [TREES];
     /// maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
-    /// between any two values, at most 65534 values per feature
+    /// between any two values, at most 65534 values per feature; sgbdt uses bins only for the trees
+    /// of greedy_seed
     max_bin: usize = 255,
         Sampling, AllowedValues::whole(0, 255), aliases ["max_bins"], only [TREES];
     /// random seed; the same seed gives the same model for any number of threads

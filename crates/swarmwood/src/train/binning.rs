@@ -7,6 +7,7 @@ use swarmwood_learn::bins::edges::MOST_VALUES;
 use swarmwood_learn::bins::layout::{Conflict, TooManyValues};
 use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::{Dataset, DatasetBuilder};
+use swarmwood_learn::rule::Code;
 
 use super::{Job, gather};
 use crate::error::Violation;
@@ -18,7 +19,7 @@ use crate::{Error, Result};
 const MOST_BYTES: usize = 4 << 30;
 
 /// What binning ends with, or the bundle that must be taken apart first.
-type BinningResult<T> = std::result::Result<T, Conflict>;
+pub(super) type BinningResult<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
@@ -86,7 +87,12 @@ fn bin_with(
     Ok(build(job, valid, layout)?.map(|valid| (training, Some(valid))))
 }
 
-fn build(job: &Job<'_>, rows: &Rows, layout: &Arc<Layout>) -> Result<BinningResult<Dataset>> {
+/// Bins rows with a layout that they need not fit yet.
+pub(super) fn build<C: Code>(
+    job: &Job<'_>,
+    rows: &Rows,
+    layout: &Arc<Layout>,
+) -> Result<BinningResult<Dataset<C>>> {
     let mut builder = DatasetBuilder::new(layout.clone(), rows.rows);
     let mut conflict = None;
     rows.for_each_chunk(&mut |chunk| {

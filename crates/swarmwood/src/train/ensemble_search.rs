@@ -46,7 +46,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let (data, valid) = binning::bin(job)?;
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
-    let mut warnings = constant_columns(job, &data);
+    let mut warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
     let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
     let train_seconds = started.elapsed().as_secs_f64();

@@ -5,6 +5,7 @@
 
 mod binning;
 mod checkpoint_writer;
+mod distinct_rows;
 mod ensemble_search;
 mod event_log;
 mod fold;

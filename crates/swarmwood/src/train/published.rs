@@ -9,24 +9,27 @@
 use std::time::Instant;
 
 use swarmwood_learn::binned_tree::BinnedTree;
+use swarmwood_learn::bins::Layout;
+use swarmwood_learn::bins::layout::{FeatureBins, FeaturePlace};
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_learn::greedy;
 use swarmwood_learn::metric::EvalMetric;
+use swarmwood_learn::rule::{BinRule, Code, Cut, Rule};
 use swarmwood_learn::split::{Penalties, Ridge};
-use swarmwood_learn::stats::TrainingSet;
-use swarmwood_model::{Body, Model};
+use swarmwood_learn::stats::{ParticleCode, TrainingSet};
+use swarmwood_model::{Body, Model, Split, Test};
 use swarmwood_papers::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
 use swarmwood_papers::policy_gradient::{PolicyConfig, PolicyGradient, SequenceShape};
 use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_papers::swarm_boosting::{LocalSearchStats, SwarmConfig, SwarmFit, SwarmRun, seeds};
 
 use super::checkpoint_writer::CheckpointWriter;
+use super::distinct_rows::{self, DistinctRows};
 use super::event_log::EventLog;
 use super::pretrained::PretrainedSplits;
-use super::search_space::distinct_values;
 use super::swarm_run::{SequenceSearch, run_search};
 use super::{Job, Learner, SearchSpace, SwarmReport, TrainResult, binning, gather, measure, trees};
 use crate::error::Violation;
@@ -36,6 +39,9 @@ use crate::{Error, Result};
 
 /// Scores kept for particles that begin alike may take this much memory.
 const KEPT_BYTES: usize = 1 << 30;
+
+/// The sums of a local search over the rules of one feature may take this much memory.
+const LOCAL_SEARCH_BYTES: usize = 1 << 30;
 
 /// What is said where a greedy run of our own gives no rules: small or skewed tables, where no
 /// split pays.
@@ -109,38 +115,69 @@ fn train(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let started = Instant::now();
-    let options = job.options;
-    let pretrained = options
-        .pretrained
-        .as_deref()
-        .map(|path| PretrainedSplits::load(path, &job.rows.schema))
-        .transpose()?;
-    let pretrained_print = pretrained.as_ref().map(PretrainedSplits::fingerprint);
-    let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
-    let data = binning::training(job, layout)?;
-    job.check_targets(data.target.iter())?;
-    let bin_seconds = started.elapsed().as_secs_f64();
-    let started = Instant::now();
-    // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
-    let mut warnings =
-        if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data) };
-    let (table, seeds) =
-        prepare(job, rules, (&data, pretrained.as_ref()), &mut warnings, observer)?;
-    let space = search_space(job, rules, &table)?;
-    let checkpoints = options
+    if rules != RuleSource::DistinctValues {
+        let prepared = prepare_bins(job, rules, started, observer)?;
+        return run(job, prepared, engine, observer);
+    }
+    let (rows, values) = distinct_rows::bin(job)?;
+    match rows {
+        DistinctRows::OneByte(data) => {
+            let prepared = prepare_distinct(job, (data, values), started, observer)?;
+            run(job, prepared, engine, observer)
+        }
+        DistinctRows::TwoBytes(data) => {
+            let prepared = prepare_distinct(job, (data, values), started, observer)?;
+            run(job, prepared, engine, observer)
+        }
+        DistinctRows::FourBytes(data) => {
+            let prepared = prepare_distinct(job, (data, values), started, observer)?;
+            run(job, prepared, engine, observer)
+        }
+    }
+}
+
+/// What a search works with.
+struct PreparedSearch<C: Code> {
+    data: Dataset<C>,
+    table: RuleTable<C>,
+    /// Positions that particles start at.
+    seeds: Vec<Vec<u32>>,
+    /// The paper's `n`; `None` if it is the length of the table.
+    distinct_values: Option<u64>,
+    /// A number that names the rules of a model from a file.
+    pretrained_print: Option<u128>,
+    warnings: Vec<Message>,
+    bin_seconds: f64,
+    /// When the work after binning began.
+    started: Instant,
+}
+
+/// Searches a prepared table.
+fn run<C: ParticleCode>(
+    job: &Job<'_>,
+    mut prepared: PreparedSearch<C>,
+    engine: SequenceEngine,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<TrainResult> {
+    if job.params.local_search && form(job) == TreeForm::Oblivious {
+        check_local_search(job, &prepared)?;
+    }
+    let space = search_space(job, prepared.distinct_values, prepared.table.len() as u64);
+    let checkpoints = job
+        .options
         .keep
         .as_ref()
-        .map(|keep| CheckpointWriter::new(keep, job, pretrained_print))
+        .map(|keep| CheckpointWriter::new(keep, job, prepared.pretrained_print))
         .transpose()?;
-    let prepared = PreparedSearch { data: &data, table: &table, seeds: &seeds };
+    let mut warnings = std::mem::take(&mut prepared.warnings);
     let (found, events) =
-        search(job, prepared, engine, checkpoints.as_ref(), observer, &mut warnings)?;
-    let train_seconds = started.elapsed().as_secs_f64();
+        search(job, &prepared, engine, checkpoints.as_ref(), observer, &mut warnings)?;
+    let train_seconds = prepared.started.elapsed().as_secs_f64();
     let (swarm, notes) = report(job, space, &found, &events);
 
     let mut model = job.model(found.ensemble.base, Body::Trees(found.ensemble.members));
     name_pretrained(&mut model, job);
-    let known = (data.target, data.weight);
+    let known = (prepared.data.target, prepared.data.weight);
     let train_metrics = trees::measure(
         job.tally(),
         &model,
@@ -156,7 +193,7 @@ fn train(
         rounds: model.rounds(),
         model,
         params: job.params.clone(),
-        bin_seconds,
+        bin_seconds: prepared.bin_seconds,
         train_seconds,
         train_metrics,
         valid_metrics,
@@ -168,40 +205,31 @@ fn train(
     })
 }
 
-/// What a search works with.
-#[derive(Clone, Copy)]
-struct PreparedSearch<'a> {
-    data: &'a Dataset,
-    table: &'a RuleTable,
-    /// Positions that particles start at.
-    seeds: &'a [Vec<u32>],
-}
-
 /// Runs the engine.
-fn search(
+fn search<C: ParticleCode>(
     job: &Job<'_>,
-    PreparedSearch { data, table, seeds }: PreparedSearch<'_>,
+    prepared: &PreparedSearch<C>,
     engine: SequenceEngine,
     checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
 ) -> Result<(SwarmFit, EventLog)> {
+    let PreparedSearch { data, table, seeds, .. } = prepared;
     let evaluator = evaluator(job, data, table, job.context())?;
     match engine {
         SequenceEngine::Swarm => {
             let config = swarm_config(job.params);
-            let begin =
-                |evaluator, table: &RuleTable| SwarmRun::new(evaluator, table, &config, seeds);
-            let search = SequenceSearch { evaluator, table, begin };
+            let begin = |evaluator| SwarmRun::new(evaluator, table, &config, seeds);
+            let search = SequenceSearch { evaluator, begin };
             run_search(job.params, search, checkpoints, observer, warnings)
         }
         SequenceEngine::Policy => {
             let config = policy_config(job, &evaluator, table);
-            let begin = |evaluator, table: &RuleTable| {
+            let begin = |evaluator| {
                 let engine = |space: &_| PolicyGradient::new(space, config, job.params.seed);
-                SwarmRun::start(evaluator, table, engine)
+                SwarmRun::start(evaluator, engine)
             };
-            let search = SequenceSearch { evaluator, table, begin };
+            let search = SequenceSearch { evaluator, begin };
             run_search(job.params, search, checkpoints, observer, warnings)
         }
     }
@@ -258,42 +286,150 @@ fn form(job: &Job<'_>) -> TreeForm {
     if job.params.growth == Growth::Oblivious { TreeForm::Oblivious } else { TreeForm::Free }
 }
 
-/// The table of rules, and the positions that particles start at.
-fn prepare(
+/// The boundaries of bins, or the splits of a model.
+fn prepare_bins(
     job: &Job<'_>,
     rules: RuleSource,
-    (data, pretrained): (&Dataset, Option<&PretrainedSplits>),
-    warnings: &mut Vec<Message>,
+    started: Instant,
     observer: &mut dyn FnMut(&Event),
-) -> Result<(RuleTable, Vec<Vec<u32>>)> {
-    let mut table = match (rules, pretrained) {
-        (RuleSource::DistinctValues, _) => RuleTable::distinct(data),
+) -> Result<PreparedSearch<u8>> {
+    let pretrained = job
+        .options
+        .pretrained
+        .as_deref()
+        .map(|path| PretrainedSplits::load(path, &job.rows.schema))
+        .transpose()?;
+    let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
+    let data = binning::training(job, layout)?;
+    job.check_targets(data.target.iter())?;
+    let bin_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+
+    // Bins that were cut where a model cuts say nothing of columns that it does not ask for.
+    let mut warnings =
+        if pretrained.is_some() { Vec::new() } else { trees::constant_columns(job, &data.layout) };
+    let mut table = match (rules, &pretrained) {
         (RuleSource::Pretrained, Some(pretrained)) => {
-            let (table, notes) = pretrained.table(data, &job.rows.schema)?;
+            let (table, notes) = pretrained.table(&data, &job.rows.schema)?;
             warnings.extend(notes);
             table
         }
         (RuleSource::Pretrained, None) => {
             let table =
-                RuleTable::pretrained(data, &grow(job, data, TreeForm::Free, 1.0, observer)?);
+                RuleTable::pretrained(&data, &grow(job, &data, TreeForm::Free, 1.0, observer)?);
             if table.is_empty() {
                 warnings.push(NO_SPLIT.into());
             }
-            if table.is_empty() { RuleTable::bins(data) } else { table }
+            if table.is_empty() { RuleTable::bins(&data) } else { table }
         }
-        (RuleSource::BinBoundaries, _) => RuleTable::bins(data),
+        _ => RuleTable::bins(&data),
     };
-    if !job.params.greedy_seed {
-        return Ok((table, Vec::new()));
+    let mut seeds = Vec::new();
+    if job.params.greedy_seed {
+        let grown = grow_seed(job, &data, observer)?;
+        table = table.with(seeds::rules(&grown));
+        let number = |rule: &BinRule| table.index_of(rule);
+        seeds.extend(seeds::sequence(&grown, number, form(job), job.params.depth));
     }
-    let (form, depth) = (form(job), job.params.depth);
+    let pretrained_print = pretrained.as_ref().map(PretrainedSplits::fingerprint);
+    let distinct_values = None;
+    Ok(PreparedSearch {
+        data,
+        table,
+        seeds,
+        distinct_values,
+        pretrained_print,
+        warnings,
+        bin_seconds,
+        started,
+    })
+}
+
+/// Every distinct value.
+fn prepare_distinct<C: Code>(
+    job: &Job<'_>,
+    (data, values): (Dataset<C>, u64),
+    started: Instant,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<PreparedSearch<C>> {
+    job.check_targets(data.target.iter())?;
+    let bin_seconds = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+
+    let warnings = trees::constant_columns(job, &data.layout);
+    let mut table = RuleTable::distinct(&data);
+    let mut seeds = Vec::new();
+    if job.params.greedy_seed {
+        // Trees grow from histograms, and those have bins.
+        let bins = binning::training(job, None)?;
+        let grown = grow_seed(job, &bins, observer)?;
+        let rule = |rule: &BinRule| exact_rule(&bins.layout.split(rule), &data.layout);
+        table = table.with(seeds::rules(&grown).filter_map(|binned| rule(&binned)));
+        let number = |binned: &BinRule| rule(binned).and_then(|rule| table.index_of(&rule));
+        seeds.extend(seeds::sequence(&grown, number, form(job), job.params.depth));
+    }
+    Ok(PreparedSearch {
+        data,
+        table,
+        seeds,
+        distinct_values: Some(values),
+        pretrained_print: None,
+        warnings,
+        bin_seconds,
+        started,
+    })
+}
+
+/// A split of binned rows over codes that tell all values apart. Bins end between two neighbouring
+/// values, at the threshold that parts these here; where they come from a sample of the rows, the
+/// next threshold above is taken. `None` for a feature that holds one value.
+fn exact_rule<C: Code>(split: &Split, layout: &Layout) -> Option<Rule<C>> {
+    if layout.places()[split.feature as usize] == FeaturePlace::Dropped {
+        return None;
+    }
+    let cut = match (&split.test, &layout.features()[split.feature as usize]) {
+        (Test::Above(threshold), FeatureBins::Number(edges)) => Cut::Above(edges.code(*threshold)),
+        (Test::In(set), FeatureBins::Category(levels)) => {
+            let codes = set.iter().map(|level| levels.code(level));
+            Cut::In(codes.filter(|&code| code > 0).map(C::from).collect())
+        }
+        _ => return None,
+    };
+    Some(Rule { feature: split.feature, cut, missing_right: split.missing_right })
+}
+
+/// The greedy trees that a particle starts at.
+fn grow_seed(
+    job: &Job<'_>,
+    data: &Dataset,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<Vec<BinnedTree>> {
+    let form = form(job);
     if form == TreeForm::Oblivious {
         trees::check_memory(job.params, data)?;
     }
-    let grown = grow(job, data, form, job.params.lambda, observer)?;
-    table = table.with(seeds::rules(&grown));
-    let seed = seeds::sequence(&grown, &table, form, depth);
-    Ok((table, seed.into_iter().collect()))
+    grow(job, data, form, job.params.lambda, observer)
+}
+
+/// Refuses a local search whose sums by leaf and value could not be held in memory.
+fn check_local_search<C: Code>(job: &Job<'_>, prepared: &PreparedSearch<C>) -> Result<()> {
+    let depth = job.params.depth;
+    for group in prepared.table.groups() {
+        let bins = prepared.data.layout.features()[group.feature as usize].bins();
+        // First and second derivatives, by leaf and value, and by leaf and rule.
+        let bytes = (2 * size_of::<f64>() * (bins + group.rules.len())) << depth;
+        if bytes > LOCAL_SEARCH_BYTES {
+            let name = &job.rows.schema.features[group.feature as usize].name;
+            let message = format!(
+                "is true, but needs {} GB per thread for the {bins} values of column '{name}' and trees of \
+                 depth {depth}; choose less depth or ",
+                bytes >> 30
+            );
+            let message = Message::from(message).setting("method", "sgbdt-bins");
+            return Err(Error::Parameters(vec![Violation::new("local_search", message)]));
+        }
+    }
+    Ok(())
 }
 
 /// A greedy ensemble of the size that is searched for.
@@ -338,10 +474,10 @@ fn fitness(job: &Job<'_>) -> EvalMetric {
     }
 }
 
-fn evaluator<'a>(
+fn evaluator<'a, C: ParticleCode>(
     job: &'a Job<'_>,
-    data: &'a Dataset,
-    table: &'a RuleTable,
+    data: &'a Dataset<C>,
+    table: &'a RuleTable<C>,
     context: Context<'a>,
 ) -> Result<Evaluator<'a>> {
     let params = job.params;
@@ -374,7 +510,11 @@ fn swarm_config(params: &Params) -> SwarmConfig {
     }
 }
 
-fn policy_config(job: &Job<'_>, evaluator: &Evaluator<'_>, table: &RuleTable) -> PolicyConfig {
+fn policy_config<C: Code>(
+    job: &Job<'_>,
+    evaluator: &Evaluator<'_>,
+    table: &RuleTable<C>,
+) -> PolicyConfig {
     let params = job.params;
     let form = form(job);
     PolicyConfig {
@@ -394,18 +534,13 @@ fn policy_config(job: &Job<'_>, evaluator: &Evaluator<'_>, table: &RuleTable) ->
 }
 
 /// The size of the search space, with both values of the paper's `r`.
-fn search_space(job: &Job<'_>, source: RuleSource, table: &RuleTable) -> Result<SearchSpace> {
+fn search_space(job: &Job<'_>, distinct_values: Option<u64>, table_rules: u64) -> SearchSpace {
     let rounds = (job.params.trees * job.objective.outputs()) as u64;
     let rules = |depth: usize| rounds * form(job).rules(depth) as u64;
-    let table_rules = table.len() as u64;
-    Ok(SearchSpace {
-        rules: if source == RuleSource::DistinctValues {
-            distinct_values(job.rows, job.budget)?.unwrap_or(table_rules)
-        } else {
-            table_rules
-        },
+    SearchSpace {
+        rules: distinct_values.unwrap_or(table_rules),
         table_rules,
         all_levels: rules(job.params.depth),
         one_level_less: rules(job.params.depth - 1),
-    })
+    }
 }

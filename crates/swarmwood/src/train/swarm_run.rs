@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use swarmwood_learn::event::{Event, Stage};
 use swarmwood_papers::particle::{Evaluator, ParticleError};
-use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_papers::swarm_boosting::{IterativeEngine, SwarmError, SwarmFit, SwarmRun};
 use swarmwood_search::Snapshot;
 
@@ -23,7 +22,6 @@ const PAYLOAD: u64 = 3;
 /// What a search starts from.
 pub(super) struct SequenceSearch<'a, B> {
     pub(super) evaluator: Evaluator<'a>,
-    pub(super) table: &'a RuleTable,
     /// Makes the run, unless it is resumed.
     pub(super) begin: B,
 }
@@ -34,7 +32,7 @@ pub(super) type BeginResult<'a, E> = std::result::Result<SwarmRun<'a, E>, SwarmE
 /// Runs to the end, or until the budget is spent.
 pub(super) fn run_search<'a, E: IterativeEngine>(
     params: &Params,
-    start: SequenceSearch<'a, impl FnOnce(Evaluator<'a>, &RuleTable) -> BeginResult<'a, E>>,
+    start: SequenceSearch<'a, impl FnOnce(Evaluator<'a>) -> BeginResult<'a, E>>,
     checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
@@ -44,8 +42,7 @@ pub(super) fn run_search<'a, E: IterativeEngine>(
     let (mut run, mut events) = match stored {
         Some((snapshot, events)) => {
             let evaluations = events.costs().0;
-            let resumed =
-                SwarmRun::<E>::resume(start.evaluator, start.table, &snapshot, evaluations);
+            let resumed = SwarmRun::<E>::resume(start.evaluator, &snapshot, evaluations);
             let unfit = |error: SwarmError| match checkpoints {
                 Some(checkpoints) => checkpoints.refused(error.to_string()),
                 None => fault(error),
@@ -53,7 +50,7 @@ pub(super) fn run_search<'a, E: IterativeEngine>(
             (resumed.map_err(unfit)?, events)
         }
         None => {
-            let run = (start.begin)(start.evaluator, start.table);
+            let run = (start.begin)(start.evaluator);
             (run.map_err(fault)?, EventLog::default())
         }
     };

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use swarmwood_learn::bins::Layout;
 use swarmwood_learn::data::Values;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::ensemble_fit::EnsembleFit;
@@ -38,7 +39,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     check_memory(job.params, &data)?;
-    let warnings = constant_columns(job, &data);
+    let warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
     let set = TrainingSet::new(&data, valid.as_ref(), job.objective);
     let fit = greedy::train(set, &settings(job), job.context(), observer)?;
@@ -136,9 +137,8 @@ pub(super) fn check_memory(params: &Params, data: &Dataset) -> Result<()> {
     Err(Error::Parameters(vec![Violation::new("depth", message)]))
 }
 
-pub(super) fn constant_columns(job: &Job<'_>, data: &Dataset) -> Vec<Message> {
-    let names: Vec<String> = data
-        .layout
+pub(super) fn constant_columns(job: &Job<'_>, layout: &Layout) -> Vec<Message> {
+    let names: Vec<String> = layout
         .constant_features()
         .map(|feature| format!("'{}'", job.rows.schema.features[feature].name))
         .collect();

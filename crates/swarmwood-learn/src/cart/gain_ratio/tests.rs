@@ -50,7 +50,7 @@ fn rules(table: &RankTable, feature: u32) -> Vec<RankRule> {
     let column = &table.columns()[feature as usize];
     let cuts: Vec<Cut<u16>> = if column.is_category() {
         let set =
-            |bits: u16| (1..=3).filter(|code| bits >> (code - 1) & 1 == 1).collect::<RankSet>();
+            |bits: u16| (1..=3_u16).filter(|code| bits >> (code - 1) & 1 == 1).collect::<RankSet>();
         (0..8).map(|bits| Cut::In(set(bits))).collect()
     } else {
         (1..=column.max_code()).map(Cut::Above).collect()

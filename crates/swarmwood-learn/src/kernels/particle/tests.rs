@@ -1,7 +1,8 @@
-//! Every loop against the plain way to say it, for lengths that leave ragged ends, and both
-//! compiled versions alike.
+//! Every loop against the plain way to say it, for lengths that leave ragged ends, and all compiled
+//! versions alike, with codes of every width.
 
 use super::*;
+use crate::bins::CODES;
 use crate::kernels::derivatives;
 
 const LENGTHS: [usize; 9] = [0, 1, 7, 8, 9, 255, 257, 1000, BLOCK];
@@ -20,91 +21,149 @@ impl Draws {
         (0..n).map(|_| (self.next() % below) as u8).collect()
     }
 
+    fn codes<C: Code>(&mut self, n: usize, below: usize) -> Vec<C> {
+        (0..n).map(|_| C::from_index(self.next() as usize % below)).collect()
+    }
+
     fn floats(&mut self, n: usize, size: f32) -> Vec<f32> {
         (0..n).map(|_| (self.next() as f32 / (1u32 << 31) as f32 - 0.5) * 2.0 * size).collect()
     }
 }
 
-fn route(right: impl Fn(u8) -> bool) -> Route {
-    let mut table = [0; CODES];
-    (0..=255u8).for_each(|code| table[usize::from(code)] = u8::from(right(code)));
-    Route { column: 0, right: table }
+/// The side of the codes below a number.
+fn sides(codes: usize, right: impl Fn(usize) -> bool) -> Vec<u8> {
+    (0..codes).map(|code| u8::from(right(code))).collect()
 }
 
-#[test]
-fn a_question_sends_every_code_where_the_route_does() {
-    let all: Vec<u8> = (0..=255).collect();
-    let mut routes = vec![route(|_| false), route(|_| true), route(|code| code % 3 == 0)];
-    for at in 0..=255u8 {
-        routes.push(route(move |code| code > at));
-        routes.push(route(move |code| code == 0 || code > at));
-        routes.push(route(move |code| code == at));
-        routes.push(route(move |code| code != at));
-        routes.push(route(move |code| code >= at / 2 && code <= at));
-        routes.push(route(move |code| code < at / 2 || code > at));
+/// Every code of a column is sent where the sides say; how many of the questions are tables.
+fn check_questions<C: Code>(codes: usize, step: usize) -> usize {
+    let all: Vec<C> = (0..codes).map(C::from_index).collect();
+    let mut routes: Vec<Vec<u8>> =
+        vec![sides(codes, |_| false), sides(codes, |_| true), sides(codes, |code| code % 3 == 0)];
+    for at in (0..codes).step_by(step).chain([codes - 1]) {
+        routes.push(sides(codes, |code| code > at));
+        routes.push(sides(codes, |code| code == 0 || code > at));
+        routes.push(sides(codes, |code| code == at));
+        routes.push(sides(codes, |code| code != at));
+        routes.push(sides(codes, |code| code >= at / 2 && code <= at));
+        routes.push(sides(codes, |code| code < at / 2 || code > at));
+        for missing_right in [false, true] {
+            let above = RuleTest::above(0, C::from_index(at), missing_right);
+            let right = sides(codes, |code| if code == 0 { missing_right } else { code > at });
+            assert!(
+                all.iter().zip(right).all(|(&code, side)| above.goes_right(code) as u8 == side)
+            );
+        }
     }
     let mut tables = 0;
-    for route in routes {
-        let question = RuleTest::new(&route);
+    for right in routes {
+        let question = RuleTest::of_sides(0, &right);
         tables += usize::from(matches!(question.side, Side::Table(_)));
-        let mut leaf = vec![0; CODES];
+        let mut leaf = vec![0; codes];
         leaves(&[&question], |_| &all, &mut leaf);
-        assert_eq!(leaf, route.right);
+        assert_eq!(leaf, right);
     }
-    // Of all these only "every third" and those that send every code right are no runs.
-    assert!(tables < 12, "{tables}");
+    tables
 }
 
 #[test]
-fn leaves_are_the_bits_of_the_answers() {
+fn a_question_sends_every_code_where_its_sides_say() {
+    // Of all these only "every third" and those that send every code right are no runs.
+    let tables = [
+        check_questions::<u8>(CODES, 1),
+        check_questions::<u8>(17, 1),
+        check_questions::<u16>(1000, 37),
+        check_questions::<u16>(65_536, 9999),
+        check_questions::<u32>(70_000, 9999),
+    ];
+    assert!(tables.iter().all(|&tables| tables < 12), "{tables:?}");
+}
+
+fn check_bits<C: Code>(codes: usize) {
     let mut draws = Draws(1);
     let sides = [
-        route(|code| code > 40),
-        route(|code| code == 0 || code > 70),
-        route(|code| code % 5 == 2),
+        sides(codes, |code| code > 2 * codes / 5),
+        sides(codes, |code| code == 0 || code > 7 * codes / 10),
+        sides(codes, |code| code % 5 == 2),
     ];
     for n in LENGTHS {
-        let columns: Vec<Vec<u8>> = (0..3).map(|_| draws.bytes(n, 100)).collect();
-        let questions: Vec<RuleTest> = sides
+        let columns: Vec<Vec<C>> = (0..3).map(|_| draws.codes(n, codes)).collect();
+        let questions: Vec<RuleTest<C>> = sides
             .iter()
             .enumerate()
-            .map(|(column, side)| RuleTest::new(&Route { column, ..side.clone() }))
+            .map(|(column, right)| RuleTest::of_sides(column, right))
             .collect();
-        let asked: Vec<&RuleTest> = questions.iter().collect();
+        let asked: Vec<&RuleTest<C>> = questions.iter().collect();
         let mut leaf = vec![255; n];
         leaves(&asked, |column| &columns[column], &mut leaf);
         for row in 0..n {
-            let bit = |level: usize| sides[level].right[usize::from(columns[level][row])] << level;
+            let bit = |level: usize| sides[level][columns[level][row].index()] << level;
             assert_eq!(leaf[row], bit(0) | bit(1) | bit(2));
         }
     }
 }
 
 #[test]
-fn leaves_of_any_number_of_levels_are_the_same_in_all_versions() {
+fn leaves_are_the_bits_of_the_answers() {
+    check_bits::<u8>(100);
+    check_bits::<u16>(5000);
+    check_bits::<u32>(80_000);
+}
+
+/// The leaf numbers of all versions that this machine runs.
+#[allow(unsafe_code)]
+fn versions_of_run_leaves<C: Code>(runs: &[Run<'_, C>], n: usize) -> Vec<Vec<u8>> {
+    let mut all = vec![vec![9; n], vec![7; n]];
+    run_leaves(runs, &mut all[0]);
+    run_leaves::portable(runs, &mut all[1]);
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx2") {
+            let mut leaf = vec![5; n];
+            // SAFETY: the machine runs AVX2 instructions, as was just found.
+            unsafe { run_leaves::avx2(runs, &mut leaf) };
+            all.push(leaf);
+        }
+        if crate::kernels::dispatch::has_avx512() {
+            let mut leaf = vec![3; n];
+            // SAFETY: the machine runs AVX-512 instructions, as was just found.
+            unsafe { run_leaves::avx512(runs, &mut leaf) };
+            all.push(leaf);
+        }
+    }
+    all
+}
+
+fn check_versions<C: Code>() {
     let mut draws = Draws(7);
+    let codes = C::GREATEST.index().min(1 << 30) + 1;
     for levels in 0..=LEVELS {
         for n in LENGTHS {
-            let columns: Vec<Vec<u8>> = (0..levels).map(|_| draws.bytes(n, 256)).collect();
-            let side = |codes| (codes, draws.next() as u8, draws.next() as u8);
-            let sides: Vec<(&Vec<u8>, u8, u8)> = columns.iter().map(side).collect();
-            let runs: Vec<Run<'_>> =
-                sides.iter().map(|&(codes, first, beyond)| Run { codes, first, beyond }).collect();
-            let (mut leaf, mut plain) = (vec![9; n], vec![7; n]);
-            run_leaves(&runs, &mut leaf);
-            run_leaves::portable(&runs, &mut plain);
-            assert_eq!(leaf, plain);
-            for (row, &leaf) in leaf.iter().enumerate() {
-                let right = |run: &Run<'_>| run.codes[row].wrapping_sub(run.first) > run.beyond;
-                let walked = runs
-                    .iter()
-                    .enumerate()
-                    .map(|(level, run)| u8::from(right(run)) << level)
-                    .sum::<u8>();
+            let columns: Vec<Vec<C>> = (0..levels).map(|_| draws.codes(n, codes)).collect();
+            let ends: Vec<Vec<C>> = (0..levels).map(|_| draws.codes(2, codes)).collect();
+            let runs: Vec<Run<'_, C>> = columns
+                .iter()
+                .zip(&ends)
+                .map(|(codes, ends)| Run { codes, first: ends[0], beyond: ends[1] })
+                .collect();
+            let right = |run: &Run<'_, C>, row: usize| run.codes[row].minus(run.first) > run.beyond;
+            let walk = |row: usize| -> u8 {
+                let bits = runs.iter().enumerate();
+                bits.map(|(level, run)| u8::from(right(run, row)) << level).sum()
+            };
+            let walked: Vec<u8> = (0..n).map(walk).collect();
+            for leaf in versions_of_run_leaves(&runs, n) {
                 assert_eq!(leaf, walked);
             }
         }
     }
+}
+
+#[test]
+fn leaves_of_any_number_of_levels_are_the_same_in_all_versions() {
+    check_versions::<u8>();
+    check_versions::<u16>();
+    check_versions::<u32>();
 }
 
 #[test]
@@ -216,24 +275,23 @@ fn hits_are_rows_on_their_side() {
     }
 }
 
-#[test]
-fn leaves_of_free_trees_are_the_ends_of_walks() {
+fn check_free_trees<C: Code>(codes: usize) {
     let mut draws = Draws(9);
     for depth in 1..=LEVELS {
         let nodes = (1 << depth) - 1;
-        let columns: Vec<Vec<u8>> = (0..5).map(|_| draws.bytes(BLOCK, 200)).collect();
-        let questions: Vec<RuleTest> = (0..nodes)
+        let columns: Vec<Vec<C>> = (0..5).map(|_| draws.codes(BLOCK, codes)).collect();
+        let questions: Vec<RuleTest<C>> = (0..nodes)
             .map(|_| {
                 let (cut, column, odd) = (
-                    draws.next() as u8 % 200,
+                    draws.next() as usize % codes,
                     draws.next() as usize % 5,
                     draws.next().is_multiple_of(4),
                 );
-                let side = route(|code| if odd { code % 3 == cut % 3 } else { code > cut });
-                RuleTest { column, ..RuleTest::new(&side) }
+                let right = |code: usize| if odd { code % 3 == cut % 3 } else { code > cut };
+                RuleTest::of_sides(column, &sides(codes, right))
             })
             .collect();
-        let all: Vec<&RuleTest> = questions.iter().collect();
+        let all: Vec<&RuleTest<C>> = questions.iter().collect();
         for n in LENGTHS {
             let mut leaf = vec![7; n];
             free_leaves(&all, |column| &columns[column][..n], &mut leaf);
@@ -241,11 +299,7 @@ fn leaves_of_free_trees_are_the_ends_of_walks() {
                 let (mut node, mut walked) = (0, 0);
                 for level in 0..depth {
                     let question = &questions[node];
-                    let code = columns[question.column][row];
-                    let right = match &question.side {
-                        Side::Run { first, beyond } => code.wrapping_sub(*first) > *beyond,
-                        Side::Table(right) => right[usize::from(code)] == 1,
-                    };
+                    let right = question.goes_right(columns[question.column][row]);
                     assert_eq!(usize::from(path_to(node)), walked);
                     walked |= usize::from(right) << level;
                     node = 2 * node + 1 + usize::from(right);
@@ -256,20 +310,36 @@ fn leaves_of_free_trees_are_the_ends_of_walks() {
     }
 }
 
+#[test]
+fn leaves_of_free_trees_are_the_ends_of_walks() {
+    check_free_trees::<u8>(200);
+    check_free_trees::<u16>(3000);
+    check_free_trees::<u32>(3000);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+fn check_node_pass<C: Code>(first: usize, beyond: usize) {
+    let mut draws = Draws(10);
+    let run = (C::from_index(first), C::from_index(beyond));
+    for n in LENGTHS {
+        let codes: Vec<C> = draws.codes(n, C::GREATEST.index().min(1 << 30) + 1);
+        let leaf = draws.bytes(n, 8);
+        let (mut portable, mut wide) = (leaf.clone(), leaf);
+        add_run_at::portable(&codes, run, 5, 8, &mut portable);
+        // SAFETY: the caller found that the machine runs AVX2 instructions.
+        unsafe { add_run_at::avx2(&codes, run, 5, 8, &mut wide) };
+        assert_eq!(portable, wide);
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
-#[allow(unsafe_code)]
 fn both_versions_of_the_node_pass_agree() {
     if !std::arch::is_x86_feature_detected!("avx2") {
         return;
     }
-    let mut draws = Draws(10);
-    for n in LENGTHS {
-        let (codes, leaf) = (draws.bytes(n, 256), draws.bytes(n, 8));
-        let (mut portable, mut wide) = (leaf.clone(), leaf);
-        add_run_at::portable(&codes, 30, 90, 5, 8, &mut portable);
-        // SAFETY: the machine runs AVX2 instructions, as was just found.
-        unsafe { add_run_at::avx2(&codes, 30, 90, 5, 8, &mut wide) };
-        assert_eq!(portable, wide);
-    }
+    check_node_pass::<u8>(30, 90);
+    check_node_pass::<u16>(9000, 30_000);
+    check_node_pass::<u32>(1 << 20, 1 << 29);
 }

@@ -6,14 +6,18 @@
 //! classes are summed together, by the classes of all of them at once: a row is then added once for
 //! several columns, and the sums of each column are read off in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+use swarmwood_search::rng::fingerprint;
+
 use super::rows::ParticleRows;
+use crate::bins::CODES;
 use crate::kernels::aligned::AlignedVec;
-use crate::kernels::particle::RuleTest;
+use crate::kernels::particle::{RuleTest, Side};
 use crate::pool::Pool;
+use crate::rule::Code;
 
 /// Columns that are summed together may have this many joint classes: with the 32 leaves of five
 /// levels their sums still fit the first-level cache.
@@ -21,21 +25,21 @@ const JOINT: usize = 64;
 
 /// Columns that rows are summed by together.
 #[derive(Debug)]
-pub(super) struct ClassedGroup {
-    /// How many joint classes there are, at most 256.
+pub(super) struct ClassedGroup<C> {
+    /// How many joint classes there are, at most as many as codes.
     pub(super) classes: usize,
     /// The columns, at least one.
-    pub(super) columns: Vec<ClassedColumn>,
+    pub(super) columns: Vec<ClassedColumn<C>>,
     /// The joint class of every row, shard after shard.
-    pub(super) rows: Vec<AlignedVec<u8>>,
+    pub(super) rows: Vec<AlignedVec<C>>,
 }
 
 /// One column that some rule asks about.
 #[derive(Debug)]
-pub(super) struct ClassedColumn {
+pub(super) struct ClassedColumn<C> {
     column: usize,
-    class_of: [u8; 256],
-    /// How many classes there are, at most 256.
+    class_of: Vec<C>,
+    /// How many classes there are, at most as many as codes.
     pub(super) classes: usize,
     /// How far joint classes lie apart that differ by one in the class of this column.
     pub(super) stride: usize,
@@ -52,29 +56,34 @@ pub(super) struct ClassedRule {
     pub(super) right: Vec<Range<usize>>,
 }
 
-/// The columns that the questions ask about, in their order.
-pub(super) fn groups(
-    questions: &[RuleTest],
-    rows: &[Arc<ParticleRows>],
+/// The columns that the questions ask about, in their order; `codes` says how many codes a column
+/// has.
+pub(super) fn groups<C: Code>(
+    questions: &[RuleTest<C>],
+    codes: impl Fn(usize) -> usize + Sync,
+    rows: &[Arc<ParticleRows<C>>],
     pool: &Pool,
-) -> Vec<ClassedGroup> {
+) -> Vec<ClassedGroup<C>> {
     let mut asked: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (number, question) in questions.iter().enumerate() {
         asked.entry(question.column).or_default().push(number);
     }
-    let mut groups: Vec<ClassedGroup> = Vec::new();
-    for (column, numbers) in asked {
-        let (class_of, classes) = classes(numbers.iter().map(|&number| &questions[number]));
-        let rule =
-            |number: usize| ClassedRule { number, right: right(&questions[number], &class_of) };
-        let rules = numbers.into_iter().map(rule).collect();
-        let classed = |stride: usize| ClassedColumn { column, class_of, classes, stride, rules };
+    let asked: Vec<(usize, Vec<usize>)> = asked.into_iter().collect();
+    let columns = pool.map(asked.len(), |at| {
+        let (column, numbers) = &asked[at];
+        // Bytes have all their classes, whether or not each code occurs.
+        classed_column(*column, numbers, questions, codes(*column).max(CODES))
+    });
+
+    let mut groups: Vec<ClassedGroup<C>> = Vec::new();
+    for column in columns {
+        let classes = column.classes;
         match groups.last_mut() {
             Some(last) if last.classes * classes <= JOINT => {
-                last.columns.push(classed(last.classes));
+                last.columns.push(ClassedColumn { stride: last.classes, ..column });
                 last.classes *= classes;
             }
-            _ => groups.push(ClassedGroup { classes, columns: vec![classed(1)], rows: Vec::new() }),
+            _ => groups.push(ClassedGroup { classes, columns: vec![column], rows: Vec::new() }),
         }
     }
     pool.each(&mut groups, |_, group| {
@@ -83,45 +92,107 @@ pub(super) fn groups(
     groups
 }
 
+/// A column of so many codes as the questions with these numbers see it.
+fn classed_column<C: Code>(
+    column: usize,
+    numbers: &[usize],
+    questions: &[RuleTest<C>],
+    codes: usize,
+) -> ClassedColumn<C> {
+    let (class_of, first_codes) = classes(numbers.iter().map(|&at| &questions[at]), codes);
+    let rule =
+        |&number: &usize| ClassedRule { number, right: right(&questions[number], &first_codes) };
+    let rules = numbers.iter().map(rule).collect();
+    ClassedColumn { column, class_of, classes: first_codes.len(), stride: 1, rules }
+}
+
 /// The joint class of every row of a shard.
-fn joint_classes(columns: &[ClassedColumn], rows: &ParticleRows) -> AlignedVec<u8> {
-    let mut joint = AlignedVec::zeroed(rows.binned.rows);
+fn joint_classes<C: Code>(columns: &[ClassedColumn<C>], rows: &ParticleRows<C>) -> AlignedVec<C> {
+    let mut joint = AlignedVec::<C>::zeroed(rows.binned.rows);
     for column in columns {
         let codes = &rows.binned.columns[column.column];
         for (joint, &code) in joint.iter_mut().zip(codes) {
-            // At most the number of joint classes less one, which is a byte.
-            *joint += (usize::from(column.class_of[usize::from(code)]) * column.stride) as u8;
+            // At most the number of joint classes less one, which is a code.
+            let class = column.class_of[code.index()].index();
+            *joint = C::from_index(joint.index() + class * column.stride);
         }
     }
     joint
 }
 
-/// The class of every code, and how many there are.
-fn classes<'a>(questions: impl Iterator<Item = &'a RuleTest> + Clone) -> ([u8; 256], usize) {
-    let mut known: BTreeMap<Vec<bool>, u8> = BTreeMap::new();
-    let mut class_of = [0; 256];
-    for code in 0..=255u8 {
-        let sides = questions.clone().map(|question| question.goes_right(code)).collect();
-        // There are no more classes than codes.
-        let next = known.len() as u8;
-        class_of[usize::from(code)] = *known.entry(sides).or_insert(next);
+/// The class of every code, and the first code of every class.
+///
+/// The questions that send a code right are known by the exclusive or of their 128-bit
+/// fingerprints, which changes only where a run begins or ends: comparing all questions of all
+/// codes would take as many steps as there are pairs of values.
+fn classes<'a, C: Code>(
+    questions: impl Iterator<Item = &'a RuleTest<C>>,
+    codes: usize,
+) -> (Vec<C>, Vec<usize>) {
+    let mut changes = vec![0u128; codes];
+    for (number, question) in (0..).zip(questions) {
+        let name = fingerprint([number]);
+        for range in right_codes(question, codes) {
+            changes[range.start] ^= name;
+            if let Some(after) = changes.get_mut(range.end) {
+                *after ^= name;
+            }
+        }
     }
-    (class_of, known.len())
+
+    let mut known: HashMap<u128, usize> = HashMap::new();
+    let (mut class_of, mut first_codes) = (Vec::with_capacity(codes), Vec::new());
+    let mut sides = 0;
+    for (code, change) in changes.into_iter().enumerate() {
+        sides ^= change;
+        let class = *known.entry(sides).or_insert_with(|| {
+            first_codes.push(code);
+            first_codes.len() - 1
+        });
+        // There are no more classes than codes.
+        class_of.push(C::from_index(class));
+    }
+    (class_of, first_codes)
 }
 
-/// The classes that a question sends right, in runs.
-fn right(question: &RuleTest, class_of: &[u8; 256]) -> Vec<Range<usize>> {
-    let mut classes: Vec<usize> = (0..=255u8)
-        .filter(|&code| question.goes_right(code))
-        .map(|code| usize::from(class_of[usize::from(code)]))
-        .collect();
-    classes.sort_unstable();
-    classes.dedup();
+/// The codes that a question sends right, in runs.
+fn right_codes<C: Code>(question: &RuleTest<C>, codes: usize) -> Vec<Range<usize>> {
+    let goes_right = |code: usize| question.goes_right(C::from_index(code));
+    // The sides can change at the ends of the run that goes left only, or anywhere in a table.
+    let ends: Vec<usize> = match &question.side {
+        Side::Run { first, beyond } => {
+            let after = C::from_index((first.index() + beyond.index() + 1) & C::GREATEST.index());
+            let (a, b) = (first.index().min(after.index()), first.index().max(after.index()));
+            [0, a, b].into_iter().filter(|&code| code < codes).collect()
+        }
+        Side::Table(_) => (0..codes).collect(),
+    };
     let mut runs: Vec<Range<usize>> = Vec::new();
-    for class in classes {
+    for (at, &start) in ends.iter().enumerate() {
+        let end = ends.get(at + 1).copied().unwrap_or(codes);
+        if start == end || !goes_right(start) {
+            continue;
+        }
         match runs.last_mut() {
-            Some(last) if last.end == class => last.end += 1,
-            _ => runs.push(class..class + 1),
+            Some(last) if last.end == start => last.end = end,
+            _ => runs.push(start..end),
+        }
+    }
+    runs
+}
+
+/// The classes that a question sends right, in runs, given the first code of every class.
+fn right<C: Code>(question: &RuleTest<C>, first_codes: &[usize]) -> Vec<Range<usize>> {
+    let codes = first_codes.last().map_or(0, |last| last + 1);
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for range in right_codes(question, codes) {
+        // A class is on the side of its first code, and first codes ascend.
+        let class = |code: usize| first_codes.partition_point(|&first| first < code);
+        let (start, end) = (class(range.start), class(range.end));
+        match runs.last_mut() {
+            _ if start == end => {}
+            Some(last) if last.end == start => last.end = end,
+            _ => runs.push(start..end),
         }
     }
     runs
@@ -130,29 +201,61 @@ fn right(question: &RuleTest, class_of: &[u8; 256]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::particle::Side;
+
+    fn check<C: Code>(questions: &[RuleTest<C>], codes: usize, expected: usize) {
+        let (class_of, first_codes) = classes(questions.iter(), codes);
+        assert_eq!(first_codes.len(), expected);
+        // The plain way: codes with the same answers are one class, numbered as they come.
+        let mut known: Vec<Vec<bool>> = Vec::new();
+        for (code, found) in class_of.iter().enumerate() {
+            let sides: Vec<bool> =
+                questions.iter().map(|one| one.goes_right(C::from_index(code))).collect();
+            let class = known.iter().position(|other| *other == sides).unwrap_or(known.len());
+            if class == known.len() {
+                known.push(sides);
+                assert_eq!(first_codes[class], code);
+            }
+            assert_eq!(found.index(), class, "code {code}");
+        }
+        for question in questions {
+            let runs = right(question, &first_codes);
+            assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start), "{runs:?}");
+            for (code, class) in class_of.iter().enumerate() {
+                let is_right = runs.iter().any(|run| run.contains(&class.index()));
+                assert_eq!(is_right, question.goes_right(C::from_index(code)));
+            }
+        }
+    }
+
+    fn cuts<C: Code>(lasts: &[usize]) -> Vec<RuleTest<C>> {
+        lasts.iter().map(|&last| RuleTest::above(0, C::from_index(last), false)).collect()
+    }
 
     #[test]
     fn codes_that_no_rule_tells_apart_are_one_class() {
-        let above = |code: u8| RuleTest { column: 0, side: Side::Run { first: 0, beyond: code } };
-        let mut odd = Box::new([0; 256]);
+        let mut odd = [0; 256];
         odd.iter_mut().skip(3).step_by(4).for_each(|right| *right = 1);
-        let questions = [above(10), above(99), RuleTest { column: 0, side: Side::Table(odd) }];
-        let (class_of, classes) = classes(questions.iter());
+        let mut questions: Vec<RuleTest<u8>> = cuts(&[10, 99]);
+        questions.push(RuleTest::of_sides(0, &odd));
         // Three stretches, each with codes that the last question sends right and with codes that
         // it does not.
-        assert_eq!(classes, 6);
+        check(&questions, 256, 6);
+        let (class_of, first_codes) = classes(questions.iter(), 256);
         assert_eq!(
             [0, 3, 7, 10, 11, 12, 99, 100, 255].map(|code: usize| class_of[code]),
             [0, 1, 1, 0, 2, 3, 2, 4, 5]
         );
-        for question in &questions {
-            let runs = right(question, &class_of);
-            for code in 0..=255u8 {
-                let class = usize::from(class_of[usize::from(code)]);
-                assert_eq!(runs.iter().any(|run| run.contains(&class)), question.goes_right(code));
-            }
-        }
-        assert_eq!(right(&questions[1], &class_of), std::slice::from_ref(&(4..6)));
+        assert_eq!(right(&questions[1], &first_codes), std::slice::from_ref(&(4..6)));
+    }
+
+    #[test]
+    fn wide_codes_have_the_classes_of_a_plain_loop() {
+        let mut questions: Vec<RuleTest<u16>> = cuts(&[10, 99, 700, 1999]);
+        questions.push(RuleTest::above(0, 1999, true));
+        questions.push(RuleTest::above(0, 700, true));
+        questions.push(RuleTest::of_sides(0, &[0, 0, 0, 1, 0, 0]));
+        check(&questions, 2000, 6);
+        check::<u32>(&cuts(&[5, 70_000]), 70_010, 3);
+        check::<u16>(&cuts(&[5, 65_535]), 65_536, 2);
     }
 }

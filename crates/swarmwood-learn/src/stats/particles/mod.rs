@@ -2,7 +2,8 @@
 //!
 //! What consecutive particles share, their first trees, is not computed again, which changes no
 //! bit of a result. All sums are taken in the order of the shards, so a result does not depend on
-//! the number of threads either.
+//! the number of threads either. Everything is generic in the code of a value: how many bytes it
+//! takes follows from the number of distinct values and is hidden behind [`ParticleData`].
 
 mod classes;
 mod fitness;
@@ -11,11 +12,13 @@ mod rows;
 
 use std::sync::Arc;
 
-use swarmwood_model::Leaf;
+use swarmwood_model::{Leaf, Split};
 
 use super::backend::{Backend, BackendError};
 use super::factory::{BackendFactory, LocalBackends};
 use super::message::{DataDescription, ParticleFitness, Reply, Work};
+use crate::bins::Layout;
+use crate::bins::layout::FeaturePlace;
 use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::leaf_values::LeafValues;
@@ -24,7 +27,7 @@ use crate::metric::{EvalMetric, Partial};
 use crate::objective::Objective;
 use crate::objective::order::weighted_quantile;
 use crate::pool::even_ranges;
-use crate::rule::BinRule;
+use crate::rule::{Code, Cut, Rule};
 use classes::ClassedGroup;
 use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
 
@@ -77,9 +80,7 @@ pub struct ParticleConfig {
 #[derive(Clone, Copy)]
 pub struct ParticleSet<'a> {
     /// The rows. Their targets must be in the objective's domain.
-    pub data: &'a Dataset,
-    /// The rules by number.
-    pub rules: &'a [BinRule],
+    pub data: ParticleData<'a>,
     /// What leaf values minimise.
     pub objective: &'a dyn Objective,
     /// How particles are evaluated.
@@ -89,33 +90,123 @@ pub struct ParticleSet<'a> {
 }
 
 impl<'a> ParticleSet<'a> {
-    /// Rows in this process.
-    pub fn new(
-        data: &'a Dataset,
-        rules: &'a [BinRule],
+    /// Rows in this process, and the rules by number.
+    pub fn new<C: ParticleCode>(
+        data: &'a Dataset<C>,
+        rules: &'a [Rule<C>],
         objective: &'a dyn Objective,
         config: ParticleConfig,
     ) -> Self {
-        ParticleSet { data, rules, objective, config, backends: &LocalBackends }
+        let data = C::particle_data(CodedData { data, rules });
+        ParticleSet { data, objective, config, backends: &LocalBackends }
+    }
+}
+
+/// Rows with codes of one width, and rules over them by number.
+#[derive(Debug)]
+pub struct CodedData<'a, C: Code> {
+    /// The rows.
+    pub data: &'a Dataset<C>,
+    /// The rules by number.
+    pub rules: &'a [Rule<C>],
+}
+
+impl<C: Code> Clone for CodedData<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Code> Copy for CodedData<'_, C> {}
+
+impl<C: Code> CodedData<'_, C> {
+    /// The split of a rule.
+    fn split(&self, rule: u32) -> Option<Split> {
+        self.rules.get(rule as usize).map(|rule| self.data.layout.split(rule))
+    }
+}
+
+/// Rows with codes of any width.
+#[derive(Debug, Clone, Copy)]
+pub enum ParticleData<'a> {
+    /// At most 255 values per feature.
+    OneByte(CodedData<'a, u8>),
+    /// At most 65,535 values per feature.
+    TwoBytes(CodedData<'a, u16>),
+    /// More values.
+    FourBytes(CodedData<'a, u32>),
+}
+
+impl ParticleData<'_> {
+    /// How many rules there are.
+    pub fn rules(&self) -> usize {
+        match self {
+            ParticleData::OneByte(coded) => coded.rules.len(),
+            ParticleData::TwoBytes(coded) => coded.rules.len(),
+            ParticleData::FourBytes(coded) => coded.rules.len(),
+        }
+    }
+
+    /// The rule of a number as a split over values.
+    pub fn split(&self, rule: u32) -> Option<Split> {
+        match self {
+            ParticleData::OneByte(coded) => coded.split(rule),
+            ParticleData::TwoBytes(coded) => coded.split(rule),
+            ParticleData::FourBytes(coded) => coded.split(rule),
+        }
+    }
+}
+
+/// A code that particles can be evaluated with.
+pub trait ParticleCode: Code {
+    /// Rows with these codes.
+    fn particle_data(coded: CodedData<'_, Self>) -> ParticleData<'_>;
+}
+
+impl ParticleCode for u8 {
+    fn particle_data(coded: CodedData<'_, Self>) -> ParticleData<'_> {
+        ParticleData::OneByte(coded)
+    }
+}
+
+impl ParticleCode for u16 {
+    fn particle_data(coded: CodedData<'_, Self>) -> ParticleData<'_> {
+        ParticleData::TwoBytes(coded)
+    }
+}
+
+impl ParticleCode for u32 {
+    fn particle_data(coded: CodedData<'_, Self>) -> ParticleData<'_> {
+        ParticleData::FourBytes(coded)
+    }
+}
+
+/// A backend of this process.
+pub(super) fn open_local<'a>(set: ParticleSet<'a>, context: Context<'a>) -> Box<dyn Backend + 'a> {
+    match set.data {
+        ParticleData::OneByte(coded) => Box::new(LocalParticles::new(coded, set, context)),
+        ParticleData::TwoBytes(coded) => Box::new(LocalParticles::new(coded, set, context)),
+        ParticleData::FourBytes(coded) => Box::new(LocalParticles::new(coded, set, context)),
     }
 }
 
 /// The backend of this process for particles.
-pub(super) struct LocalParticles<'a> {
-    frame: ParticleFrame<'a>,
-    rows: Vec<Arc<ParticleRows>>,
+struct LocalParticles<'a, C> {
+    frame: ParticleFrame<'a, C>,
+    rows: Vec<Arc<ParticleRows<C>>>,
     /// Evaluations that can run beside each other; the first one is always there.
-    lanes: Vec<EvaluationLane>,
+    lanes: Vec<EvaluationLane<C>>,
     /// Columns as the rules see them; made when replacements are asked for.
-    classed: Vec<ClassedGroup>,
+    classed: Vec<ClassedGroup<C>>,
 }
 
 /// What all evaluations share.
-struct ParticleFrame<'a> {
+struct ParticleFrame<'a, C> {
     context: Context<'a>,
     objective: &'a dyn Objective,
+    layout: &'a Layout,
     plan: Plan,
-    questions: Vec<RuleTest>,
+    questions: Vec<RuleTest<C>>,
     config: ParticleConfig,
     base: Vec<f64>,
     shift: f64,
@@ -123,8 +214,8 @@ struct ParticleFrame<'a> {
 
 /// Memory of one evaluation, and what the last particle left there.
 #[derive(Debug)]
-struct EvaluationLane {
-    parts: Vec<ParticleShard>,
+struct EvaluationLane<C> {
+    parts: Vec<ParticleShard<C>>,
     /// The last particle; empty before the first.
     last: Vec<u32>,
     /// Its sums of derivatives by leaf, tree after tree.
@@ -137,10 +228,10 @@ struct EvaluationLane {
     kept: usize,
 }
 
-impl<'a> LocalParticles<'a> {
+impl<'a, C: Code> LocalParticles<'a, C> {
     /// Prepares the rows of a data set.
-    pub(super) fn new(set: ParticleSet<'a>, context: Context<'a>) -> Self {
-        let ParticleSet { data, rules, objective, config, .. } = set;
+    fn new(coded: CodedData<'a, C>, set: ParticleSet<'a>, context: Context<'a>) -> Self {
+        let (CodedData { data, rules }, ParticleSet { objective, config, .. }) = (coded, set);
         let target: Vec<f64> =
             data.target.iter().map(|target| objective.transform_target(target)).collect();
         let base = objective.start(&target, &data.weight.to_vec());
@@ -148,9 +239,10 @@ impl<'a> LocalParticles<'a> {
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
         let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-        let questions = rules.iter().map(|rule| RuleTest::new(&data.layout.route(rule))).collect();
-        let plan = data.plan;
-        let frame = ParticleFrame { context, objective, plan, questions, config, base, shift };
+        let (layout, plan) = (&*data.layout, data.plan);
+        let questions = rules.iter().map(|rule| question(layout, rule)).collect();
+        let frame =
+            ParticleFrame { context, objective, layout, plan, questions, config, base, shift };
 
         let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
         let start: Vec<f32> = (0..frame.outputs()).map(|output| frame.start(output)).collect();
@@ -170,7 +262,7 @@ impl<'a> LocalParticles<'a> {
         let each = self.frame.plan.rows.max(1) * outputs * self.frame.context.pool.threads();
         let layers = (config.memory / each).clamp(1, config.trees);
         let leaves = (config.trees * outputs) << config.depth;
-        let part = |rows: &Arc<ParticleRows>| ParticleShard::new(rows.clone(), outputs, layers);
+        let part = |rows: &Arc<ParticleRows<C>>| ParticleShard::new(rows.clone(), outputs, layers);
         self.lanes.push(EvaluationLane {
             parts: self.rows.iter().map(part).collect(),
             last: Vec::new(),
@@ -196,8 +288,7 @@ impl<'a> LocalParticles<'a> {
         }
         let frame = &self.frame;
         let ranges = even_ranges(sequences.len(), lanes.max(1));
-        type LaneWork<'l> = (&'l mut EvaluationLane, &'l [Vec<u32>], Vec<Option<ParticleFitness>>);
-        let mut work: Vec<LaneWork<'_>> = self
+        let mut work: Vec<LaneWork<'_, C>> = self
             .lanes
             .iter_mut()
             .zip(ranges)
@@ -279,13 +370,16 @@ impl<'a> LocalParticles<'a> {
     }
 }
 
-impl Backend for LocalParticles<'_> {
+/// A lane, the particles that it evaluates, and what was found.
+type LaneWork<'l, C> = (&'l mut EvaluationLane<C>, &'l [Vec<u32>], Vec<Option<ParticleFitness>>);
+
+impl<C: Code> Backend for LocalParticles<'_, C> {
     fn run(&mut self, work: &[Work]) -> Result<Vec<Reply>, BackendError> {
         work.iter().map(|work| self.execute(work)).collect()
     }
 }
 
-impl ParticleFrame<'_> {
+impl<C: Code> ParticleFrame<'_, C> {
     fn outputs(&self) -> usize {
         self.base.len()
     }
@@ -321,7 +415,7 @@ impl ParticleFrame<'_> {
     /// Evaluates a checked particle.
     fn evaluate(
         &self,
-        lane: &mut EvaluationLane,
+        lane: &mut EvaluationLane<C>,
         sequence: &[u32],
         with_leaves: bool,
     ) -> ParticleFitness {
@@ -338,7 +432,7 @@ impl ParticleFrame<'_> {
                 let question = |&index: &u32| &self.questions[index as usize];
                 let trees =
                     sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
-                let questions: Vec<Vec<&RuleTest>> =
+                let questions: Vec<Vec<&RuleTest<C>>> =
                     trees.map(|tree| tree.iter().map(question).collect()).collect();
                 let leaves = 1 << depth;
                 let step =
@@ -367,7 +461,7 @@ impl ParticleFrame<'_> {
     }
 
     /// Leaf values of a round as scores are added: with the start value in those of the first.
-    fn values(&self, lane: &EvaluationLane, round: usize) -> RoundValues {
+    fn values(&self, lane: &EvaluationLane<C>, round: usize) -> RoundValues {
         let trees =
             lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.config.depth).enumerate();
         let tree = |(output, leaves): (usize, &[Leaf])| {
@@ -378,7 +472,7 @@ impl ParticleFrame<'_> {
     }
 
     /// Merges the sums of a round in shard order and sets its leaves.
-    fn settle(&self, lane: &mut EvaluationLane, round: usize) {
+    fn settle(&self, lane: &mut EvaluationLane<C>, round: usize) {
         let ParticleConfig { learning_rate, lambda, .. } = self.config;
         let own = self.leaves_of(round);
         let sums = &mut lane.sums[own.clone()];
@@ -398,7 +492,7 @@ impl ParticleFrame<'_> {
     }
 
     /// Leaf values of losses whose Newton step is a poor one; all of them have a single output.
-    fn settle_quantiles(&self, lane: &mut EvaluationLane, round: usize, alpha: f64) {
+    fn settle_quantiles(&self, lane: &mut EvaluationLane<C>, round: usize, alpha: f64) {
         let own = self.leaves_of(round);
         let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); own.len()];
         lane.parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
@@ -408,7 +502,7 @@ impl ParticleFrame<'_> {
     }
 }
 
-impl EvaluationLane {
+impl<C> EvaluationLane<C> {
     /// How many of its first rounds a particle shares with the last one and need not be computed
     /// again.
     fn shared_rounds(&self, sequence: &[u32], each: usize) -> usize {
@@ -417,6 +511,19 @@ impl EvaluationLane {
         }
         let pairs = self.last.chunks_exact(each).zip(sequence.chunks_exact(each));
         pairs.take(self.kept).take_while(|(last, new)| last == new).count()
+    }
+}
+
+/// A rule as a question about stored codes.
+fn question<C: Code>(layout: &Layout, rule: &Rule<C>) -> RuleTest<C> {
+    match (layout.places()[rule.feature as usize], &rule.cut) {
+        (FeaturePlace::Alone { column }, Cut::Above(last)) => {
+            RuleTest::above(column, *last, rule.missing_right)
+        }
+        _ => {
+            let (column, right) = layout.sides(rule);
+            RuleTest::of_sides(column, &right)
+        }
     }
 }
 
@@ -441,7 +548,7 @@ mod tests {
     #[test]
     fn the_first_residuals_are_those_of_the_papers_table() {
         let target = [15.0, 90.0, 110.0, 180.0, 580.0, 780.0].map(|y: f32| y - 292.5);
-        let binned = Arc::new(BinnedShard { rows: 6, ..BinnedShard::default() });
+        let binned = Arc::new(BinnedShard::<u8> { rows: 6, ..BinnedShard::default() });
         let rows = ParticleRows::new(binned, target.to_vec(), Vec::new(), &[0.0], &Squared);
         let residuals: Vec<f32> = rows.first.iter().map(|pair| -pair[0]).collect();
         assert_eq!(residuals, [-277.5, -202.5, -182.5, -112.5, 287.5, 487.5], "table 2");

@@ -13,6 +13,7 @@ use super::{LocalParticles, ParticleFrame};
 use crate::kernels::aligned::AlignedVec;
 use crate::kernels::cells::{CellSums, LANES, LeafRule, rule_worths};
 use crate::kernels::particle::{DerivativePair, RuleTest};
+use crate::rule::Code;
 
 /// Sums of second derivatives below this share of all are rounding.
 const ROUNDING: f64 = 1e-13;
@@ -23,15 +24,17 @@ struct TreeRows {
     pairs: AlignedVec<DerivativePair>,
 }
 
-impl LocalParticles<'_> {
+impl<C: Code> LocalParticles<'_, C> {
     /// What an oblivious tree gains with each level replaced by each rule: level after level, rule
     /// after rule.
     pub(super) fn replacements(&mut self, sequence: &[u32], tree: usize) -> Vec<f64> {
         let depth = self.frame.config.depth;
         self.evaluate(sequence, false);
         if self.classed.is_empty() {
-            self.classed =
-                classes::groups(&self.frame.questions, &self.rows, self.frame.context.pool);
+            let columns = self.frame.layout.columns();
+            let codes = |column: usize| columns[column].codes;
+            let (questions, pool) = (&self.frame.questions, self.frame.context.pool);
+            self.classed = classes::groups(questions, codes, &self.rows, pool);
         }
         let (frame, rules) = (&self.frame, self.frame.questions.len());
         let (round, output) = (tree / frame.outputs(), tree % frame.outputs());
@@ -60,17 +63,17 @@ impl LocalParticles<'_> {
     }
 }
 
-impl ParticleFrame<'_> {
+impl<C: Code> ParticleFrame<'_, C> {
     /// Leaf numbers of a shard's rows in the tree of an output, and their derivatives, in the round
     /// after those whose values are given.
     fn before(
         &self,
-        rows: &Arc<ParticleRows>,
+        rows: &Arc<ParticleRows<C>>,
         sequence: &[u32],
         before: &[RoundValues],
         output: usize,
     ) -> TreeRows {
-        let questions: Vec<Vec<&RuleTest>> = sequence
+        let questions: Vec<Vec<&RuleTest<C>>> = sequence
             .chunks_exact(self.each_tree())
             .take((before.len() + 1) * self.outputs())
             .map(|tree| tree.iter().map(|&index| &self.questions[index as usize]).collect())
@@ -92,7 +95,7 @@ impl ParticleFrame<'_> {
 
     /// What the tree is worth with each rule of a group's columns at each level: rule after rule,
     /// level after level.
-    fn worths(&self, group: &ClassedGroup, shards: &[TreeRows]) -> Vec<f64> {
+    fn worths(&self, group: &ClassedGroup<C>, shards: &[TreeRows]) -> Vec<f64> {
         let cells = 1 << self.config.depth;
         let mut sums = CellSums::default();
         sums.clear(cells, group.classes);
@@ -104,7 +107,12 @@ impl ParticleFrame<'_> {
     }
 
     /// The same for one column, given the sums by cell and joint class.
-    fn column_worths(&self, column: &ClassedColumn, joint: &[[f64; 2]], cells: usize) -> Vec<f64> {
+    fn column_worths(
+        &self,
+        column: &ClassedColumn<C>,
+        joint: &[[f64; 2]],
+        cells: usize,
+    ) -> Vec<f64> {
         let (depth, rules) = (self.config.depth, column.rules.len());
         let width = rules.next_multiple_of(LANES);
         let mut all = (vec![0.0; cells], vec![0.0; cells]);

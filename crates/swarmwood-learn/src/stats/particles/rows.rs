@@ -21,11 +21,12 @@ use crate::kernels::leaf_values::{LeafValues, add_values, look_up};
 use crate::kernels::particle::{self, BLOCK, BlockSums, DerivativePair, RuleTest};
 use crate::metric::EvalMetric;
 use crate::objective::Objective;
+use crate::rule::Code;
 
 /// What no particle changes.
 #[derive(Debug)]
-pub(super) struct ParticleRows {
-    pub(super) binned: Arc<BinnedShard>,
+pub(super) struct ParticleRows<C> {
+    pub(super) binned: Arc<BinnedShard<C>>,
     pub(super) target: AlignedVec<f32>,
     pub(super) weight: Vec<f32>,
     /// Derivatives at the start values: those of every particle's first round.
@@ -34,9 +35,9 @@ pub(super) struct ParticleRows {
     pub(super) total: f64,
 }
 
-impl ParticleRows {
+impl<C: Code> ParticleRows<C> {
     pub(super) fn new(
-        binned: Arc<BinnedShard>,
+        binned: Arc<BinnedShard<C>>,
         target: Vec<f32>,
         weight: Vec<f32>,
         start: &[f32],
@@ -61,7 +62,7 @@ impl ParticleRows {
         if self.weight.is_empty() { &[] } else { &self.weight[block.clone()] }
     }
 
-    fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+    fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<C> {
         let rows = self.binned.rows;
         (0..rows).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(rows))
     }
@@ -73,13 +74,13 @@ impl ParticleRows {
     }
 }
 
-impl ParticleRows {
+impl<C: Code> ParticleRows<C> {
     /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of
     /// its output there. `trees` are the questions of all oblivious trees up to the end of that
     /// round.
     pub(super) fn before(
         &self,
-        trees: &[Vec<&RuleTest>],
+        trees: &[Vec<&RuleTest<C>>],
         values: &[RoundValues],
         output: usize,
         objective: &dyn Objective,
@@ -139,8 +140,8 @@ fn derive_all(
 
 /// What one evaluation writes.
 #[derive(Debug)]
-pub(super) struct ParticleShard {
-    rows: Arc<ParticleRows>,
+pub(super) struct ParticleShard<C> {
+    rows: Arc<ParticleRows<C>>,
     /// Scores after the rounds whose values were added last.
     scores: AlignedVec<f32>,
     /// Leaf numbers in the trees of each round; where there are fewer layers than rounds, the last
@@ -158,7 +159,7 @@ pub(super) struct ParticleShard {
 pub(super) type RoundValues = Vec<LeafValues>;
 
 /// A pass over the rows for one round.
-pub(super) struct RoundPass<'a> {
+pub(super) struct RoundPass<'a, C> {
     /// How many rounds come before it.
     pub(super) round: usize,
     /// The shape of its trees.
@@ -166,13 +167,13 @@ pub(super) struct RoundPass<'a> {
     /// Leaves of a tree.
     pub(super) leaves: usize,
     /// The rules of its trees, one tree per output.
-    pub(super) questions: &'a [Vec<&'a RuleTest>],
+    pub(super) questions: &'a [Vec<&'a RuleTest<C>>],
     /// Leaf values of the rounds before that are not in the scores yet.
     pub(super) pending: &'a [(usize, RoundValues)],
 }
 
-impl ParticleShard {
-    pub(super) fn new(rows: Arc<ParticleRows>, outputs: usize, layers: usize) -> Self {
+impl<C: Code> ParticleShard<C> {
+    pub(super) fn new(rows: Arc<ParticleRows<C>>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
         ParticleShard {
             scores: AlignedVec::zeroed(count * outputs),
@@ -201,7 +202,7 @@ impl ParticleShard {
     }
 
     /// Sums the derivatives by leaf of a round's trees.
-    pub(super) fn pass(&mut self, step: &RoundPass<'_>, objective: &dyn Objective) {
+    pub(super) fn pass(&mut self, step: &RoundPass<'_, C>, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.sums.clear();
         self.sums.resize(step.leaves * step.questions.len(), [0.0; 2]);
@@ -235,7 +236,7 @@ impl ParticleShard {
     }
 
     /// The derivatives of a block at the scores before a round that is not the first.
-    fn derive(&mut self, step: &RoundPass<'_>, block: &Range<usize>, objective: &dyn Objective) {
+    fn derive(&mut self, step: &RoundPass<'_, C>, block: &Range<usize>, objective: &dyn Objective) {
         let (rows, outputs) = (&self.rows, step.questions.len());
         let (target, weight) = (&rows.target[block.clone()], rows.weights(block));
         let scores = &self.scores;
