@@ -200,6 +200,7 @@ def flight(told: dict, trace: pd.DataFrame) -> dict:
     curve = [(int(step), float(value)) for step, value in best.itertuples(index=False)]
     sizes = {
         "n": space["n"],
+        "table": space["table_rules"],
         "log10 counted": space["one_level_less"]["log10"],
         "log10 drawn": space["all_levels"]["log10"],
     }

@@ -58,6 +58,7 @@ def main(command: str, *given: str) -> None:
         if method in PUBLISHED:
             space = {
                 "n": len(target),
+                "table_rules": len(target) - 1,
                 "one_level_less": {"log10": 24.0},
                 "all_levels": {"log10": 30.0},
             }
