@@ -4,8 +4,8 @@ run beside LightGBM.
 bench/.venv/bin/python bench/search_speed.py --data DIR --particles PATH --binary PATH --out DIR
 
 `--particles` is the example `particle_speed` of `swarmwood-papers` (`cargo build --release
---example particle_speed`). Everything is run in turns, round after round; figures are minima. Run
-it on an idle machine.
+--example particle_speed`); without `--binary` the default runs are left out. Everything is run in
+turns, round after round; figures are minima. Run it on an idle machine.
 """
 
 import argparse
@@ -51,15 +51,19 @@ def seconds(work: object) -> float:
 
 
 def particles(example: Path, threads: int) -> dict[str, float]:
-    """Nanoseconds per row and tree of a logistic particle, evaluated alone and beside others, the
-    share of it that a new last tree costs, and how many particles all replacements of one rule in a
-    tree cost, for a table of few rules."""
+    """Nanoseconds per row and tree of a logistic particle with codes of one byte, evaluated alone
+    and beside others, alone with codes of two bytes, the share of it that a new last tree costs,
+    and how many particles all replacements of one rule in a tree cost, for a table of few rules."""
     line = [example, str(ROWS), str(threads), "logistic"]
     said = subprocess.run(line, check=True, capture_output=True, text=True).stdout.splitlines()
-    speed = next(line for line in said if line.startswith("logistic loss Oblivious"))
+    speed, wide = (
+        next(line for line in said if line.startswith(f"logistic loss Oblivious, {width} bytes"))
+        for width in (1, 2)
+    )
     replaced = next(line for line in said if line.startswith("logistic loss, "))
     figures = {
         "alone": re.search(r"one by one ([\d.]+)", speed),
+        "two bytes": re.search(r"one by one ([\d.]+)", wide),
         "beside": re.search(r"beside each other ([\d.]+)", speed),
         "last": re.search(r"costs ([\d.]+)", speed),
         "replace": re.search(r"cost ([\d.]+)", replaced),
@@ -105,8 +109,9 @@ def main(given: list[str]) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for flag in ("--data", "--particles", "--binary", "--out"):
+    for flag in ("--data", "--particles", "--out"):
         parser.add_argument(flag, type=Path, required=True)
+    parser.add_argument("--binary", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args(given)
     lines = ["# Speed of the search", "", "| what | ratio or value |", "|---|---:|"]
@@ -120,13 +125,17 @@ def main(given: list[str]) -> int:
         threads: {name: min(run[name] for run in runs) for name in runs[0]}
         for threads, runs in own.items()
     }
-    alone = least_of[1]["alone"]
+    widths = {"one byte": least_of[1]["alone"], "two bytes": least_of[1]["two bytes"]}
     for name, least in took.items():
-        lines.append(
-            f"| {name} / particle, per row and tree, 1 thread "
-            f"| {least * 1e9 / ROWS / TREES / alone:.0f} |"
-        )
-    lines.append(f"| ns per row and tree of a particle, 1 thread | {alone:.2f} |")
+        each = least * 1e9 / ROWS / TREES
+        for width, own_time in widths.items():
+            lines.append(
+                f"| {name} / particle with codes of {width}, per row and tree, 1 thread "
+                f"| {each / own_time:.0f} |"
+            )
+    for width, own_time in widths.items():
+        what = f"ns per row and tree of a particle with codes of {width}, 1 thread"
+        lines.append(f"| {what} | {own_time:.2f} |")
     lines.append(f"| a new last tree / a particle | {least_of[1]['last']:.2f} |")
     lines.append(
         f"| all replacements of one rule in a tree / a particle | {least_of[1]['replace']:.2f} |"
@@ -134,7 +143,8 @@ def main(given: list[str]) -> int:
     lines.append(
         f"| particles, 2 threads over 1 | {least_of[1]['beside'] / least_of[2]['beside']:.2f} |"
     )
-    for name, task in (("kc_house", "regression"), ("covtype_2", "binary")):
+    runs = (("kc_house", "regression"), ("covtype_2", "binary")) if options.binary else ()
+    for name, task in runs:
         least = default_runs(
             options.binary,
             options.data,
