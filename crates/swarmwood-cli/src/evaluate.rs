@@ -12,6 +12,7 @@ use swarmwood::{Result, evaluate, read, store};
 
 use crate::calibration;
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::{count, number};
 use crate::json::metrics_json;
@@ -50,16 +51,17 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
     let options = ScoringOptions::new(flags)?;
+    let source = flags::data_source(flags);
+    let plot = flags.get_one::<PathBuf>("plot");
+    CommandFiles::default()
+        .input("the model", Some(&options.model))
+        .rows("the rows to evaluate on", &source)
+        .output("plot", plot)
+        .check_writable()?;
+
     let model = store::load(&options.model)?;
     let options = options.with_target(flags, &model);
-
-    let plot = flags.get_one::<PathBuf>("plot");
-    if let Some(path) = plot {
-        // A wrong path should be found before the work.
-        store::probe(path)?;
-    }
-
-    let rows = read::matching(&flags::data_source(flags), &model.schema, &options.read)?;
+    let rows = read::matching(&source, &model.schema, &options.read)?;
     console.warnings(&rows.warnings);
     let evaluation = evaluate::evaluate(&model, &rows, options.first_rounds, options.threads)?;
 

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks the run to stop, the second one ends the program at once.
+//! Signals. Ctrl-C: the first one asks the run to stop, the second one ends the program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use swarmwood::learn::budget::Budget;
+
+/// A write beyond the permitted size of a file fails with an error instead of ending the program,
+/// so that nothing unfinished is left behind.
+#[cfg(unix)]
+pub fn report_file_size_limit() {
+    // Any handler will do. Where none can be set, the limit keeps its usual meaning.
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+/// Only Unix has a signal for the size of files.
+#[cfg(not(unix))]
+pub fn report_file_size_limit() {}
 
 /// Whether a signal asked the run to stop. Until the flag is armed, Ctrl-C ends the program as
 /// usual: there is nothing to save yet.

@@ -5,6 +5,7 @@ mod chart;
 mod cli;
 mod console;
 mod evaluate;
+mod files;
 mod flags;
 mod format;
 mod inputs;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
+    interrupt::report_file_size_limit();
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(usage) => {

@@ -12,6 +12,7 @@ use swarmwood::write::Output;
 use swarmwood::{Result, store};
 
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::count;
 use crate::interrupt::InterruptFlag;
@@ -52,9 +53,16 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     let console = flags::console(flags);
     let options = ScoringOptions::new(flags)?;
+    let source = flags::data_source(flags);
+    let out = flags::out_file(flags);
+    CommandFiles::default()
+        .input("the model", Some(&options.model))
+        .rows("the rows to predict", &source)
+        .output("out", out)
+        .check()?;
+
     let model = store::load(&options.model)?;
     let scorer = Scorer::new(&model, options.first_rounds, options.threads)?;
-    let source = flags::data_source(flags);
     let request = PredictionRequest {
         source: &source,
         options: &options.read,
@@ -62,7 +70,6 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     };
 
     let go_on = || !interrupt.is_raised();
-    let out = flags::out_file(flags);
 
     let report = match out {
         Some(path) => {

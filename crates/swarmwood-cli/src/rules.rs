@@ -13,6 +13,7 @@ use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
 
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::count;
 
@@ -56,10 +57,11 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
     let out = flags::out_file(flags);
-    if let Some(out) = out {
-        // A wrong path should be found before the work.
-        store::probe(out)?;
-    }
+    CommandFiles::default()
+        .input("the model", Some(&path))
+        .input("the data", flags.get_one::<PathBuf>("data"))
+        .output("out", out)
+        .check_writable()?;
 
     let model = store::load(&path)?;
     let model_error =

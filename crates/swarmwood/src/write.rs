@@ -2,8 +2,8 @@
 //!
 //! An [`Output`] is written to a temporary file beside its destination and renamed over it by
 //! [`Output::commit`]; if it is dropped before that, nothing is left behind and an older file of
-//! that name is untouched. What cannot be renamed over (a device such as `/dev/null`, a pipe) is
-//! written directly.
+//! that name is untouched. What cannot be renamed over (a device such as `/dev/null`, a pipe, a
+//! standard stream that the shell redirected to a file) is written directly.
 //!
 //! A process that is killed cannot clean up. The temporary file is named for its destination and
 //! locked while it is written, so that the next write of the same file finds what was left behind,
@@ -52,7 +52,11 @@ impl Output {
 
     fn open(path: &Path) -> io::Result<Output> {
         let named = path.to_path_buf();
-        let place = follow_links(path)?;
+        let place = destination(path)?;
+        if let Some(file) = open_descriptor(&place) {
+            return Ok(Output { named, writer: BufWriter::new(file?), rename: None });
+        }
+
         let existing = match fs::metadata(&place) {
             Ok(metadata) if metadata.is_dir() => {
                 return Err(io::Error::new(
@@ -67,16 +71,19 @@ impl Output {
             Ok(metadata) => {
                 // A rename would overwrite even a file that its owner made read-only.
                 OpenOptions::new().write(true).open(&place)?;
-                Some(metadata.permissions())
+                Some(metadata)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
+
         let (file, side) = create_beside(&place)?;
-        let output =
-            Output { named, writer: BufWriter::new(file), rename: Some((side.clone(), place)) };
-        if let Some(permissions) = existing {
-            fs::set_permissions(&side, permissions)?;
+        let output = Output { named, writer: BufWriter::new(file), rename: Some((side, place)) };
+        if let Some(metadata) = existing {
+            let file = output.writer.get_ref();
+            // Before the permissions, which a change of the owner may reset.
+            keep_owner(file, &metadata);
+            file.set_permissions(metadata.permissions())?;
         }
         Ok(output)
     }
@@ -141,15 +148,18 @@ pub fn write_atomically(
     output.commit()
 }
 
-/// The path behind symbolic links, so that a link stays a link and its target is replaced.
-fn follow_links(path: &Path) -> io::Result<PathBuf> {
+/// The path behind symbolic links, so that a link stays a link and its target is replaced. A link
+/// to something that has no path of its own (a pipe, a descriptor of this process) is returned as it
+/// is.
+pub fn destination(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_path_buf();
     for _ in 0..40 {
         match fs::symlink_metadata(&place) {
             Ok(metadata) if metadata.file_type().is_symlink() => {
-                // A link under /proc or /dev/fd may point at a pipe that has no path: open it under
-                // its own name.
-                if fs::metadata(&place).is_ok_and(|target| !target.is_file() && !target.is_dir()) {
+                if is_descriptor(&place)
+                    || fs::metadata(&place)
+                        .is_ok_and(|target| !target.is_file() && !target.is_dir())
+                {
                     return Ok(place);
                 }
                 let target = fs::read_link(&place)?;
@@ -161,6 +171,63 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
     }
     Err(io::Error::other("too many levels of symbolic links"))
 }
+
+/// Whether a path is a link of `/proc/self/fd`, which `/dev/stdout` and `/dev/fd` lead to.
+fn is_descriptor(path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    folder.is_some_and(|folder| folder.starts_with("/proc") && folder.ends_with("fd"))
+}
+
+/// Opens the file of a descriptor. It belongs to whoever opened it: what it contains is kept, and
+/// the bytes go where the next bytes of that descriptor would go.
+fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
+    if !is_descriptor(path) {
+        return None;
+    }
+    let number: Option<u32> = path.file_name()?.to_str()?.parse().ok();
+    let own = format!("/proc/{}/fd", std::process::id());
+    let is_own = fs::canonicalize(path.parent()?).is_ok_and(|folder| folder == Path::new(&own));
+
+    let shared = number.filter(|_| is_own).and_then(standard_stream);
+    Some(shared.unwrap_or_else(|| OpenOptions::new().append(true).open(path)))
+}
+
+/// A standard stream of this process as a file with the same position: 0 standard input, 1 standard
+/// output, 2 standard error. `None` for other numbers, and on systems without descriptors.
+#[cfg(unix)]
+pub fn standard_stream(descriptor: u32) -> Option<io::Result<File>> {
+    use std::os::fd::AsFd;
+    let shared = match descriptor {
+        0 => io::stdin().as_fd().try_clone_to_owned(),
+        1 => io::stdout().as_fd().try_clone_to_owned(),
+        2 => io::stderr().as_fd().try_clone_to_owned(),
+        _ => return None,
+    };
+    Some(shared.map(File::from))
+}
+
+/// A standard stream of this process as a file.
+#[cfg(not(unix))]
+pub fn standard_stream(_: u32) -> Option<io::Result<File>> {
+    None
+}
+
+/// Gives a new file the owner and group of the file that it will replace, as far as that is
+/// permitted; only an administrator may give files away.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let Ok(new) = file.metadata() else { return };
+    if new.uid() != old.uid() {
+        let _ = fchown(file, Some(old.uid()), None);
+    }
+    if new.gid() != old.gid() {
+        let _ = fchown(file, None, Some(old.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) {}
 
 /// Creates a new file in the directory of `place`: under the name that belongs to it or, while
 /// somebody else writes that one, under a name nothing else uses.

@@ -102,7 +102,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-cli",
         rows: &[
-            &["console", "format", "interrupt", "json", "memory", "trace"],
+            &["console", "files", "format", "interrupt", "json", "memory", "trace"],
             &["chart", "flags"],
             &["calibration", "inputs", "scoring", "training_chart"],
             &["evaluate", "inspect", "predict", "rules", "study", "train", "tune"],

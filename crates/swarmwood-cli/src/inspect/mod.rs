@@ -12,6 +12,7 @@ use swarmwood::model::{Body, Model};
 use swarmwood::{Result, store};
 
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 
 /// Features whose importance the text lists; the JSON object has all.
@@ -57,6 +58,11 @@ pub fn command() -> Command {
 /// Runs the command.
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let path = flags.get_one::<PathBuf>("model").cloned().unwrap_or_default();
+    CommandFiles::default()
+        .input("the model", Some(&path))
+        .output("plot", flags.get_one::<PathBuf>("plot"))
+        .check()?;
+
     let model = store::load(&path)?;
     if let Some(plot) = plot::draw(flags, &model, &path)? {
         flags::console(flags).line(&format!("chart written to {}", plot.display()));

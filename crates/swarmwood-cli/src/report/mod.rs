@@ -24,11 +24,12 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use swarmwood::error::Violation;
 use swarmwood::write::write_atomically;
-use swarmwood::{Error, Result, store};
+use swarmwood::{Error, Result};
 
 use self::page::{PageSection, document};
 use self::runs::ReportRun;
 use crate::console::{self, Console};
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::count;
 
@@ -84,15 +85,21 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
     let out = flags::out_file(flags);
-    if let Some(out) = out {
-        // A wrong path should be found before the work.
-        store::probe(out)?;
-    }
-
     let paths: Vec<PathBuf> =
         flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
+    let files = CommandFiles::default()
+        .output("out", out)
+        .input("the data", flags.get_one::<PathBuf>("data"));
+    let files = paths.iter().fold(files, |files, path| files.folder_or_file("a run", path));
+    files.check_writable()?;
+
     let mut warnings = Vec::new();
     let mut runs = runs::read(&paths, &mut warnings)?;
+    // A record names its model.
+    let models = runs.iter().filter_map(|run| run.model.as_ref());
+    let files = models.fold(files, |files, model| files.input("a model", Some(&model.path)));
+    files.check()?;
+
     console.warnings(&warnings);
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         evaluate_models(flags, data, &mut runs, console)?;

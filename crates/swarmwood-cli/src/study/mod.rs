@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command};
+use swarmwood::Result;
 use swarmwood::tune::{self, StudyRecord};
 use swarmwood::write::write_atomically;
-use swarmwood::{Result, store};
 
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::count;
 
@@ -107,9 +108,10 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let Some((action, flags)) = flags.subcommand() else { return Ok(()) };
     let path = flags.get_one::<PathBuf>("study").cloned().unwrap_or_default();
     let out = flags::out_file(flags);
-    if let Some(out) = out {
-        store::probe(out)?;
-    }
+    CommandFiles::default()
+        .input("the journal of the study", Some(&path))
+        .output("out", out)
+        .check_writable()?;
     let study = tune::read_study(&path)?;
     flags::console(flags).notes(&study.notes);
 

@@ -75,10 +75,7 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     let request = TrainRequest::new(flags)?;
     let console = flags::console(flags);
-    for path in request.output_files() {
-        // A wrong path should be found before training.
-        store::probe(path)?;
-    }
+    request.files(flags).check_writable()?;
 
     let summary = fit(&request, console, interrupt)?;
 

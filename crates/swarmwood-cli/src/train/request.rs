@@ -10,6 +10,7 @@ use swarmwood::read::{ReadOptions, Source};
 use swarmwood::train::TrainOptions;
 use swarmwood::{Error, Result};
 
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::inputs::InputValues;
 
@@ -103,12 +104,21 @@ impl TrainRequest {
         Ok(TrainRequest { source, options, valid, out, train_options, trace, plot, params })
     }
 
-    /// Every file that the run will write.
-    pub(super) fn output_files(&self) -> impl Iterator<Item = &PathBuf> {
-        let checkpoint = self.train_options.keep.as_ref().map(|keep| &keep.path);
-        [self.out.as_ref(), self.trace.as_ref(), self.plot.as_ref(), checkpoint]
-            .into_iter()
-            .flatten()
+    /// Every file that the run reads or writes.
+    pub(super) fn files(&self, flags: &ArgMatches) -> CommandFiles {
+        let files = CommandFiles::default()
+            .rows("the training data", &self.source)
+            .input("the configuration", flags.get_one::<PathBuf>("config"))
+            .input("the pretrained model", self.train_options.pretrained.as_ref())
+            .output("out", self.out.as_ref())
+            .output("trace", self.trace.as_ref())
+            .output("plot", self.plot.as_ref())
+            .output("checkpoint", self.train_options.keep.as_ref().map(|keep| &keep.path));
+
+        match &self.valid {
+            Some(valid) => files.rows("the validation rows", valid),
+            None => files,
+        }
     }
 }
 

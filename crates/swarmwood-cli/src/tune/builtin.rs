@@ -20,6 +20,7 @@ use super::progress::TrialProgress;
 use super::summary::{BestTrialUpdate, TuneSeconds, TuneSummary, engine_text};
 use super::{FOLDS, HOLDOUT, OWN, PARALLEL, TRIALS};
 use crate::console::{self, Console};
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::count;
 use crate::inputs::InputValues;
@@ -136,10 +137,12 @@ impl BuiltinTuneRequest {
 pub(super) fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     let request = BuiltinTuneRequest::new(flags)?;
     let console = flags::console(flags);
-    if let Some(path) = &request.out {
-        // A wrong path should be found before tuning.
-        store::probe(path)?;
-    }
+    CommandFiles::default()
+        .rows("the training data", &request.source)
+        .input("the search space", Some(&request.space))
+        .journal("study", request.study.as_ref())
+        .output("out", request.out.as_ref())
+        .check_writable()?;
 
     let summary = tune(&request, console, interrupt)?;
     if let Some(path) = &request.out {

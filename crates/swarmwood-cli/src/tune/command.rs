@@ -18,6 +18,7 @@ use super::progress::TrialProgress;
 use super::summary::{engine_text, stop_reason_name, stop_reason_text};
 use super::{OWN, TRIALS};
 use crate::console;
+use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::{count, number};
 use crate::interrupt::InterruptFlag;
@@ -218,6 +219,12 @@ pub(super) fn run(flags: &ArgMatches, command: &str, interrupt: &InterruptFlag) 
     let console = flags::console(flags);
     let CommandTuneRequest { program, header, study: path, limits } =
         CommandTuneRequest::new(flags, command)?;
+    CommandFiles::default()
+        .input("the search space", flags.get_one::<String>("space"))
+        .input("the file with the value", flags.get_one::<String>("value-file"))
+        .journal("study", path.as_ref())
+        .check()?;
+
     let mut study = Study::open(path.as_deref(), header)?;
     console.notes(study.notes());
     let header = study.header().clone();
