@@ -56,6 +56,7 @@ def table_of(X: Any, names: list[str], categorical: NDArray[np.bool_] | None = N
         for at, name in enumerate(names):
             _add_series(table, name, X.iloc[:, at])
     elif is_frame(X):
+        _validate_arrow(X)
         table.add_arrow(X.__arrow_c_stream__())
     else:
         table.add_matrix(names, readable(X))
@@ -113,7 +114,9 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
         table.add_codes(name, series.cat.codes.to_numpy(), texts)
     elif type(dtype).__name__ == "ArrowDtype":
         # pyarrow is installed if there is such a column.
-        table.add_arrow(series.array.__arrow_array__().__arrow_c_stream__(), name)
+        values = series.array.__arrow_array__()
+        _validate_arrow(values)
+        table.add_arrow(values.__arrow_c_stream__(), name)
     elif kind == "b":
         codes = series.astype("Int8").fillna(-1).to_numpy(dtype=np.int8)
         table.add_codes(name, codes, ["false", "true"])
@@ -128,6 +131,12 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
             f"column {name!r} has the type {dtype}, which is neither a number nor a "
             "string nor a category; convert the column or drop it"
         )
+
+
+def _validate_arrow(values: Any) -> None:
+    """Let pyarrow validate its own tables: only it knows the sizes of their buffers."""
+    if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "validate"):
+        values.validate(full=True)
 
 
 def _add_objects(table: _core.Table, name: str, series: Any) -> None:

@@ -4,9 +4,9 @@
 //! stable. They are declared here because the `arrow` crates would take longer to compile than
 //! everything else in this crate.
 //!
-//! **Unsafe code.** Pointers come from a producer that promises to keep to the interface; each is
-//! checked for null where the interface allows null, and everything lives as long as the structure
-//! that frees it.
+//! **Unsafe code.** Pointers come from a producer; they are checked for null, as their counts are,
+//! before anything else is read (`validate.rs`). Everything lives as long as the structure that frees
+//! it.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -185,6 +185,12 @@ impl ArrowSchema {
         text(self.name)
     }
 
+    /// Checks that the children that are counted exist.
+    pub fn check_children(&self) -> Result<(), String> {
+        check_pointers(self.n_children, self.children)
+            .map_err(|message| format!("the schema {message}"))
+    }
+
     /// The types of the columns of a struct.
     pub fn children(&self) -> impl Iterator<Item = &ArrowSchema> {
         // SAFETY: the interface promises as many valid pointers, which live as long as this
@@ -233,6 +239,33 @@ impl ArrowArray {
             release: None,
             private_data: std::ptr::null_mut(),
         }
+    }
+
+    /// Checks the numbers and pointers that every array has.
+    pub fn check_counts(&self) -> Result<(), String> {
+        // Positions in buffers are computed in bits and bytes, which must not overflow.
+        const MOST: i64 = i64::MAX / 64;
+        let (length, offset) = (self.length, self.offset);
+        if !(0..=MOST).contains(&length) || !(0..=MOST).contains(&offset) {
+            return Err(format!("has {length} values from the index {offset}"));
+        }
+        if !(-1..=length).contains(&self.null_count) {
+            return Err(format!("has {} nulls among {length} values", self.null_count));
+        }
+        if self.n_buffers < 0 || (self.n_buffers > 0 && self.buffers.is_null()) {
+            return Err(format!("has {} buffers, which are missing", self.n_buffers));
+        }
+        check_pointers(self.n_children, self.children)
+    }
+
+    /// Number of buffers.
+    pub fn buffer_count(&self) -> usize {
+        self.n_buffers as usize
+    }
+
+    /// Whether there certainly are nulls; their number may be unknown.
+    pub fn has_nulls(&self) -> bool {
+        self.null_count > 0
     }
 
     /// Number of rows.
@@ -299,6 +332,16 @@ impl ArrowArray {
         // SAFETY: the caller's.
         unsafe { std::slice::from_raw_parts(first.add(start), length) }
     }
+}
+
+/// Checks that as many structures exist as are counted.
+fn check_pointers<T>(count: i64, pointers: *mut *mut T) -> Result<(), String> {
+    if count < 0 || (count > 0 && pointers.is_null()) {
+        return Err(format!("has {count} children, which are missing"));
+    }
+    // SAFETY: the producer counts as many pointers.
+    let missing = (0..count as usize).find(|&at| unsafe { (*pointers.add(at)).is_null() });
+    missing.map_or(Ok(()), |at| Err(format!("has no child {at} of {count}")))
 }
 
 fn bit(bits: *const u8, index: usize) -> Option<bool> {

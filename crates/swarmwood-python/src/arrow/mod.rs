@@ -2,15 +2,16 @@
 //! place; strings, categories and booleans become category codes.
 //!
 //! **Unsafe code.** Reads of values whose types and positions follow from the schema and the lengths
-//! of an array.
+//! of an array, after `validate.rs` has checked them.
 #![allow(unsafe_code)]
 
 mod abi;
+mod validate;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use swarmwood::learn::data::MISSING;
 use swarmwood::read::RowSelection;
@@ -81,6 +82,12 @@ pub enum ArrowValues {
 pub fn import(capsule: &Bound<'_, PyAny>, name: Option<String>) -> PyResult<Vec<ArrowColumn>> {
     let stream = abi::read_stream(capsule)?;
     let schema = stream.schema.get();
+    validate::check_schema(schema)
+        .and_then(|()| {
+            stream.batches.iter().try_for_each(|batch| validate::check_batch(schema, batch.get()))
+        })
+        .map_err(|message| PyValueError::new_err(format!("invalid Arrow data: {message}")))?;
+
     if schema.format() != "+s" {
         let name = name.unwrap_or_else(|| schema.name().to_string());
         return Ok(vec![column(name, schema, chunks(&stream.batches, None))?]);
@@ -228,8 +235,7 @@ fn text<'a>(array: &'a ArrowArray, format: &str, index: usize) -> Option<Option<
     if !array.is_valid(index) {
         return Some(None);
     }
-    // SAFETY: offsets, views and bytes of such an array are as the format says, for every valid
-    // index.
+    // SAFETY: offsets, views and bytes of such an array were checked for every valid index.
     let bytes = unsafe {
         match format {
             "u" => {
