@@ -81,7 +81,8 @@ impl EnsembleSearch<'_> {
         let earlier_work = earlier.as_ref().map_or(0, |state| state.work);
         let stored = self.take_partial(phase.key())?;
         let budget = self.context.budget.clone().with_work_limit(disposable);
-        budget.spend(stored.as_ref().map_or(0, |state| state.work - earlier_work) as u64);
+        let done = stored.as_ref().map_or(Ok(0), |state| state.work_since(earlier_work))?;
+        budget.spend(done as u64);
         let sweeps = match (phase, all_folds) {
             (FallbackPhase::Exact, _) => strategy.sweeps,
             (FallbackPhase::Rough, true) => strategy.sweeps.div_ceil(2),
@@ -124,7 +125,7 @@ impl EnsembleSearch<'_> {
     ) -> Result<(), EnsembleSearchError> {
         if let [loss, state] = stored.list()? {
             let loss = loss.real()?;
-            let state = EnsembleState::load(state, &self.set.data.layout)?;
+            let state = self.load_state(state)?;
             self.fallback = Some(Fallback { candidate, loss, state });
         }
         Ok(())

@@ -11,6 +11,7 @@ use super::fit::{Ensemble, EnsembleTree};
 use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::bins::Layout;
 use crate::bins::layout::FeatureBins;
+use crate::plan::MOST_WORK;
 use crate::rule::{BinRule, Cut};
 
 /// A tree of an ensemble.
@@ -77,9 +78,10 @@ impl EnsembleState {
         ])
     }
 
-    /// From plain data; trees that do not fit the layout of the rows are refused.
-    pub fn load(datum: &Datum, layout: &Layout) -> Result<EnsembleState, Error> {
-        let tree = |datum: &Datum| {
+    /// From plain data; trees that do not fit the layout of the rows or the number of outputs are
+    /// refused.
+    pub fn load(datum: &Datum, layout: &Layout, outputs: usize) -> Result<EnsembleState, Error> {
+        let tree = |(at, datum): (usize, &Datum)| {
             let nodes = datum.field("nodes")?.list()?.iter().map(load_node);
             let leaves = datum.field("leaves")?.list()?.iter().map(load_leaf);
             let grown = BinnedTree {
@@ -91,20 +93,40 @@ impl EnsembleState {
                 let message = "holds a tree that cannot be traversed; it is damaged";
                 return Err(Error::Snapshot(message.to_string()));
             }
-            let output = datum.field("output")?.count()?;
-            Ok(TreeState { grown, output, cost: datum.field("cost")?.real()? })
+            let (output, cost) = (datum.field("output")?.count()?, datum.field("cost")?.real()?);
+            // Every round has a tree for each output, in their order.
+            if output != at % outputs.max(1) || !cost.is_finite() {
+                let message = format!("holds a tree of output {output} at {at}; it is damaged");
+                return Err(Error::Snapshot(message));
+            }
+            Ok(TreeState { grown, output, cost })
         };
+
         let pairs = datum.field("pairs")?.to_flag()?;
-        Ok(EnsembleState {
+        let trees = datum.field("trees")?.list()?;
+        let state = EnsembleState {
             phase: if pairs { FitPhase::Pairs } else { FitPhase::Sweeps },
             done: datum.field("done")?.count()?,
             work: datum.field("work")?.count()?,
-            trees: datum.field("trees")?.list()?.iter().map(tree).collect::<Result<_, Error>>()?,
+            trees: trees.iter().enumerate().map(tree).collect::<Result<_, Error>>()?,
+        };
+        if !state.trees.len().is_multiple_of(outputs.max(1)) || state.work as u64 > MOST_WORK {
+            let message = "holds half a round, or more work than there can be; it is damaged";
+            return Err(Error::Snapshot(message.to_string()));
+        }
+        Ok(state)
+    }
+
+    /// Trees grown since there were `earlier` of them; an error if there are fewer.
+    pub fn work_since(&self, earlier: usize) -> Result<usize, Error> {
+        self.work.checked_sub(earlier).ok_or_else(|| {
+            Error::Snapshot("holds less work than the task before it; it is damaged".to_string())
         })
     }
 }
 
-/// Whether a tree can be traversed: stored features, children after their parents, existing leaves.
+/// Whether a tree can be traversed: stored features, children after their parents, every leaf in its
+/// place, numbers that are finite.
 fn is_valid(tree: &BinnedTree, layout: &Layout) -> bool {
     let constant: Vec<usize> = layout.constant_features().collect();
     let known = |rule: &BinRule| {
@@ -127,7 +149,24 @@ fn is_valid(tree: &BinnedTree, layout: &Layout) -> bool {
     let sound = |(at, node): (usize, &BinnedSplit)| {
         known(&node.rule) && (tree.oblivious || leads(at, node.left) && leads(at, node.right))
     };
-    whole && tree.nodes.iter().enumerate().all(sound)
+    let finite = |leaf: &Leaf| leaf.value.is_finite() && leaf.cover.is_finite();
+    whole
+        && tree.nodes.iter().enumerate().all(sound)
+        && tree.leaves.iter().all(finite)
+        && (tree.oblivious || each_child_has_one_parent(tree))
+}
+
+/// Whether every leaf and every node but the root is the child of one node.
+fn each_child_has_one_parent(tree: &BinnedTree) -> bool {
+    let mut leaves = vec![0; tree.leaves.len()];
+    let mut nodes = vec![0; tree.nodes.len()];
+    for child in tree.nodes.iter().flat_map(|node| [node.left, node.right]) {
+        match child {
+            Child::Leaf(leaf) => leaves[leaf as usize] += 1,
+            Child::Node(node) => nodes[node as usize] += 1,
+        }
+    }
+    tree.nodes.is_empty() || leaves.iter().chain(nodes.iter().skip(1)).all(|&parents| parents == 1)
 }
 
 fn save_leaf(leaf: &Leaf) -> Datum {
@@ -208,7 +247,7 @@ mod tests {
             let tree = TreeState { grown, output: 0, cost: 0.0 };
             let state =
                 EnsembleState { phase: FitPhase::Sweeps, done: 0, work: 1, trees: vec![tree] };
-            EnsembleState::load(&state.save(), &layout)
+            EnsembleState::load(&state.save(), &layout, 1)
         };
 
         let set = || Cut::In([1u8].into_iter().collect());
@@ -218,5 +257,25 @@ mod tests {
         {
             assert!(load(feature, cut).is_err(), "{feature} {cut:?}");
         }
+    }
+
+    #[test]
+    fn trees_of_outputs_that_do_not_exist_are_refused() {
+        let tree = |output: usize| {
+            let grown = BinnedTree { leaves: vec![Leaf::default()], ..BinnedTree::default() };
+            TreeState { grown, output, cost: 0.0 }
+        };
+        let load = |trees: Vec<TreeState>, outputs: usize, work: usize| {
+            let state = EnsembleState { phase: FitPhase::Sweeps, done: 0, work, trees };
+            EnsembleState::load(&state.save(), &layout(), outputs)
+        };
+        assert!(load(vec![tree(0), tree(1)], 2, 2).is_ok());
+        assert!(load(vec![tree(0), tree(2)], 2, 2).is_err(), "no such output");
+        assert!(load(vec![tree(1), tree(0)], 2, 2).is_err(), "another order");
+        assert!(load(vec![tree(0)], 2, 2).is_err(), "half a round");
+        assert!(load(vec![tree(0)], 1, usize::MAX).is_err(), "too much work");
+        let mut endless = tree(0);
+        endless.grown.leaves[0].value = f64::NAN;
+        assert!(load(vec![endless], 1, 1).is_err(), "not a number");
     }
 }

@@ -1,5 +1,7 @@
 //! Fits to all rows: the greedy baseline, and searches that start, stop and resume.
 
+use swarmwood_search::Datum;
+
 use super::candidates::{Candidate, FitMethod};
 use super::fit::Ensemble;
 use super::fit_state::EnsembleState;
@@ -118,7 +120,8 @@ impl<'a> EnsembleSearch<'a> {
 
         let left = self.context.budget.remaining().unwrap_or(u64::MAX);
         let budget = self.context.budget.clone().with_work_limit(left);
-        budget.spend(stored.as_ref().map_or(0, |state| state.work - earlier_work) as u64);
+        let done = stored.as_ref().map_or(Ok(0), |state| state.work_since(earlier_work))?;
+        budget.spend(done as u64);
         let plan = FitPlan {
             key: FINAL_FIT,
             candidate,
@@ -161,9 +164,20 @@ impl<'a> EnsembleSearch<'a> {
         &mut self,
         key: &str,
     ) -> Result<Option<EnsembleState>, EnsembleSearchError> {
-        let layout = &self.set.data.layout;
         let state = self.log.take_partial(key);
-        Ok(state.map(|state| EnsembleState::load(&state, layout)).transpose()?)
+        state.map(|state| self.load_state(&state)).transpose()
+    }
+
+    /// A stored state, if it fits this run.
+    pub(super) fn load_state(&self, stored: &Datum) -> Result<EnsembleState, EnsembleSearchError> {
+        let outputs = self.set.objective.outputs();
+        let state = EnsembleState::load(stored, &self.set.data.layout, outputs)?;
+        let most = self.config.shapes.iter().map(|shape| shape.trees).max().unwrap_or(0);
+        if state.trees.len() > most.saturating_mul(outputs) {
+            let message = "holds more trees than the run grows; it is damaged";
+            return Err(EnsembleSearchError::State(message.to_string()));
+        }
+        Ok(state)
     }
 
     /// Starts an ensemble, or resumes it, and carries on until its sweeps and pairs are done or the

@@ -6,6 +6,9 @@ use swarmwood_search::{Datum, Error};
 
 use crate::event::Event;
 
+/// More work units than any run takes; counts up to here can be added up.
+pub const MOST_WORK: u64 = 1 << 48;
+
 /// A finished task.
 #[derive(Debug, Clone, PartialEq)]
 struct LogEntry {
@@ -103,7 +106,11 @@ fn save_log(finished: &[LogEntry], partial: Option<(&str, Datum)>) -> Datum {
 
 fn load_entry(datum: &Datum) -> Result<LogEntry, Error> {
     let [key, work, result] = datum.tuple()?;
-    Ok(LogEntry { key: text(key)?, work: work.natural()?, result: result.clone() })
+    let work = work.natural()?;
+    if work > MOST_WORK {
+        return Err(Error::Snapshot("counts more work than there can be; it is damaged".into()));
+    }
+    Ok(LogEntry { key: text(key)?, work, result: result.clone() })
 }
 
 fn text(datum: &Datum) -> Result<String, Error> {

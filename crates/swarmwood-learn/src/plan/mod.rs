@@ -11,7 +11,7 @@
 mod log;
 mod queue;
 
-pub use log::{PlanObserver, TaskLog};
+pub use log::{MOST_WORK, PlanObserver, TaskLog};
 pub use queue::{TaskQueue, TaskResult};
 
 use crate::budget::Budget;
