@@ -284,7 +284,7 @@ fn is_left_behind(side: &Path) -> bool {
 
 /// Whether an open file is the one of this name.
 #[cfg(unix)]
-fn is_at(file: &File, side: &Path) -> bool {
+pub(crate) fn is_at(file: &File, side: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     matches!((file.metadata().map(place), fs::symlink_metadata(side).map(place)), (Ok(a), Ok(b)) if a == b)
@@ -293,7 +293,7 @@ fn is_at(file: &File, side: &Path) -> bool {
 /// Whether an open file is the one of this name: elsewhere open files can neither be renamed nor
 /// removed.
 #[cfg(not(unix))]
-fn is_at(_: &File, side: &Path) -> bool {
+pub(crate) fn is_at(_: &File, side: &Path) -> bool {
     side.exists()
 }
 

@@ -202,10 +202,14 @@ impl Sequence {
         true
     }
 
-    /// Finishes a running trial that took so many seconds in all; false if there is no such trial.
+    /// Finishes a running trial that took so many seconds in all; false if there is no such trial,
+    /// or if the outcome does not follow from its folds.
     pub fn finish(&mut self, id: u64, outcome: TrialOutcome, seconds: f64) -> bool {
-        let folds = self.folds;
-        let Some(trial) = self.running_trial_mut(id) else { return false };
+        let (folds, prune) = (self.folds, self.prune);
+        let trial = self.running_trial_mut(id);
+        let Some(trial) = trial.filter(|trial| trial.allows(&outcome, folds, prune)) else {
+            return false;
+        };
         let (failed, pruned) = match &outcome {
             TrialOutcome::Complete { .. } => (0, 0),
             TrialOutcome::Pruned { .. } => (0, 1),

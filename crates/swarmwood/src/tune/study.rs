@@ -6,6 +6,7 @@ mod run;
 mod tests;
 
 use std::path::Path;
+use std::time::Duration;
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::plan::{Task, TaskQueue, TaskRows};
@@ -74,13 +75,16 @@ pub struct StudyLimits {
     pub seconds: Option<f64>,
     /// Threads of this process; 0 is one per core. They change the duration and nothing else.
     pub threads: usize,
+    /// Without a sign of life of another process for so long, its trials are taken over.
+    pub lease: Duration,
     /// A clone of it cancels the run; running trials are interrupted and can be resumed.
     pub budget: Budget,
 }
 
 impl Default for StudyLimits {
     fn default() -> Self {
-        StudyLimits { trials: 100, seconds: None, threads: 0, budget: Budget::unlimited() }
+        let lease = Duration::from_secs(60);
+        StudyLimits { trials: 100, seconds: None, threads: 0, lease, budget: Budget::unlimited() }
     }
 }
 

@@ -60,6 +60,21 @@ impl TrialRecord {
         }
     }
 
+    /// Whether an outcome follows from the evaluated folds: a complete trial has all of them, and
+    /// its loss is their mean; a pruned one has some.
+    pub(super) fn allows(&self, outcome: &TrialOutcome, folds: usize, prune: bool) -> bool {
+        match *outcome {
+            TrialOutcome::Failed { .. } => true,
+            TrialOutcome::Pruned { .. } => prune && (1..folds).contains(&self.folds.len()),
+            TrialOutcome::Complete { loss } => {
+                let mean = self.fold_losses().iter().sum::<f64>() / self.folds.len() as f64;
+                // Earlier versions may have added up in another order.
+                let same = (loss - mean).abs() <= 1e-9 * loss.abs().max(mean.abs());
+                self.folds.len() == folds && same
+            }
+        }
+    }
+
     /// The losses of the folds evaluated so far.
     pub fn fold_losses(&self) -> Vec<f64> {
         self.folds.iter().map(|fold| fold.loss).collect()

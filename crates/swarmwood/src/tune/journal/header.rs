@@ -7,8 +7,9 @@ use super::MAGIC;
 use crate::tune::header::{StudyHeader, StudyMetric, StudyTask};
 use crate::tune::{engine, engine_options, space_file};
 
-/// The newest version, which is written. Version 1 had other names for some keys ([`renamed`]).
-const VERSION: u64 = 2;
+/// The newest version, which is written. Version 1 had other names for some keys ([`renamed`]), and
+/// lines have checksums from version 3 on.
+const VERSION: u64 = 3;
 
 /// The program that writes journals.
 pub(in crate::tune) fn program() -> String {

@@ -7,23 +7,34 @@
 //!
 //! A process that is killed while it writes leaves a line without an end; the next one that holds
 //! the lock truncates it. A write that fails half-way, on a full disk say, is undone. Any other
-//! damage is an error with its line number: a journal is never repaired by guessing.
+//! damage is an error with its line number: a journal is never repaired by guessing. Every line has
+//! a checksum ([`checksum`]).
+//!
+//! A process that is stopped while it holds the lock would keep all others waiting; they give up
+//! after some time with an error that says so.
 
+mod checksum;
 pub(super) mod header;
 pub(super) mod record;
 mod view;
 pub(super) mod worker;
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub use view::{StudyRecord, read};
+
+use checksum::LineChain;
 
 use crate::{Error, Result};
 
 /// How every journal begins.
 pub(super) const MAGIC: &str = "{\"swarmwood_study\":";
+
+/// How long to wait for another process that holds the lock. It does so for milliseconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// An open journal.
 pub(super) struct Journal {
@@ -33,6 +44,9 @@ pub(super) struct Journal {
     known: u64,
     /// Lines up to there.
     lines: usize,
+    /// Their checksums.
+    chain: LineChain,
+    longest_wait: Duration,
 }
 
 /// A journal that no other process writes to until this is dropped.
@@ -63,7 +77,14 @@ impl Journal {
                 if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
             let _ = File::open(directory).and_then(|directory| directory.sync_all());
         }
-        Ok(Journal { path: path.to_path_buf(), file, known: 0, lines: 0 })
+        Ok(Journal {
+            path: path.to_path_buf(),
+            file,
+            known: 0,
+            lines: 0,
+            chain: LineChain::default(),
+            longest_wait: LONGEST_WAIT,
+        })
     }
 
     /// Where it is.
@@ -76,10 +97,47 @@ impl Journal {
         self.file.metadata().is_ok_and(|metadata| metadata.len() != self.known)
     }
 
-    /// Waits until no other process writes.
+    /// Waits until no other process writes, but not for ever.
     pub fn lock(&mut self) -> Result<JournalLock<'_>> {
-        self.file.lock().map_err(|source| Error::Write { path: self.path.clone(), source })?;
-        Ok(JournalLock { journal: self, truncated: false })
+        self.lock_within(self.longest_wait)
+    }
+
+    /// The same with a limit of its own.
+    pub fn lock_within(&mut self, longest: Duration) -> Result<JournalLock<'_>> {
+        let is_locked = wait_for_lock(longest, || self.file.try_lock())
+            .map_err(|source| Error::Write { path: self.path.clone(), source })?;
+        if is_locked {
+            return Ok(JournalLock { journal: self, truncated: false });
+        }
+        Err(self.fault(&format!(
+            "has been locked by another process for {} s; continue that process if it is stopped \
+             (kill -CONT), or end it, then start the same command again",
+            longest.as_secs_f64().round()
+        )))
+    }
+
+    /// Limits the time to wait for the lock, for tests.
+    #[cfg(test)]
+    pub fn with_longest_wait(self, longest_wait: Duration) -> Journal {
+        Journal { longest_wait, ..self }
+    }
+}
+
+/// Tries to lock a file until it works, or for so long; whether it worked.
+fn wait_for_lock(
+    longest: Duration,
+    mut try_lock: impl FnMut() -> std::result::Result<(), TryLockError>,
+) -> io::Result<bool> {
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(source)) => return Err(source),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= longest => return Ok(false),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
+        }
+        pause = (2 * pause).min(Duration::from_millis(20));
     }
 }
 
@@ -116,7 +174,10 @@ impl JournalLock<'_> {
             let text = std::str::from_utf8(&line[..line.len() - 1]).map_err(|_| {
                 journal.fault(&format!("line {}: is damaged: not UTF-8", journal.lines))
             })?;
-            lines.push((journal.lines, text.to_owned()));
+            let line = journal.chain.open(text);
+            let line =
+                line.map_err(|fault| journal.fault(&format!("line {}: {fault}", journal.lines)))?;
+            lines.push((journal.lines, line));
         }
         journal.known += whole as u64;
         Ok(lines)
@@ -129,8 +190,12 @@ impl JournalLock<'_> {
             return Ok(());
         }
         let journal = &mut *self.journal;
-        let mut bytes = lines.join("\n").into_bytes();
-        bytes.push(b'\n');
+        let mut chain = journal.chain;
+        let mut bytes = Vec::new();
+        for line in lines {
+            bytes.extend_from_slice(chain.seal(line).as_bytes());
+            bytes.push(b'\n');
+        }
         let written = journal.file.write_all(&bytes).and_then(|()| journal.file.sync_data());
         if let Err(source) = written {
             // Part of it may be there. If it cannot be taken away either, the next to open the
@@ -140,6 +205,7 @@ impl JournalLock<'_> {
         }
         journal.known += bytes.len() as u64;
         journal.lines += lines.len();
+        journal.chain = chain;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use swarmwood_search::{Point, Space};
 
+use super::worker::MOST_WORKERS;
 use crate::tune::named;
 use crate::tune::objective::FoldResult;
 use crate::tune::trial::TrialOutcome;
@@ -21,6 +22,16 @@ pub(in crate::tune) enum Record {
 }
 
 impl Record {
+    /// The trial that it is about.
+    pub fn id(&self) -> u64 {
+        match self {
+            Record::Ask { id, .. }
+            | Record::Take { id, .. }
+            | Record::Fold { id, .. }
+            | Record::Tell { id, .. } => *id,
+        }
+    }
+
     /// The record as a line, without its end.
     pub fn line(&self, space: &Space) -> String {
         let value = match self {
@@ -60,13 +71,9 @@ impl Record {
                     .get("point")
                     .and_then(Value::as_object)
                     .ok_or_else(|| damaged("point"))?;
-                Ok(Record::Ask {
-                    id,
-                    point: named::parse(space, point)?,
-                    worker: natural(fields, "worker")?,
-                })
+                Ok(Record::Ask { id, point: named::parse(space, point)?, worker: worker(fields)? })
             }
-            "take" => Ok(Record::Take { id, worker: natural(fields, "worker")? }),
+            "take" => Ok(Record::Take { id, worker: worker(fields)? }),
             // Version 1 called a fold a piece.
             event @ ("fold" | "piece") => {
                 let rounds = fields
@@ -75,13 +82,11 @@ impl Record {
                     .and_then(|n| usize::try_from(n).ok());
                 let fold = usize::try_from(natural(fields, event)?).map_err(|_| damaged(event))?;
                 let result = FoldResult { loss: number(fields, "loss")?, rounds };
-                Ok(Record::Fold { id, fold, result, seconds: number(fields, "seconds")? })
+                Ok(Record::Fold { id, fold, result, seconds: duration(fields)? })
             }
-            "tell" => Ok(Record::Tell {
-                id,
-                outcome: outcome(fields)?,
-                seconds: number(fields, "seconds")?,
-            }),
+            "tell" => {
+                Ok(Record::Tell { id, outcome: outcome(fields)?, seconds: duration(fields)? })
+            }
             other => Err(format!(
                 "has the event '{other}', which this program does not know; use a newer one"
             )),
@@ -106,6 +111,17 @@ fn damaged(field: &str) -> String {
 
 fn natural(fields: &Map<String, Value>, name: &str) -> Result<u64, String> {
     fields.get(name).and_then(Value::as_u64).ok_or_else(|| damaged(name))
+}
+
+/// The number of a process; they are small, because the least free one is taken.
+fn worker(fields: &Map<String, Value>) -> Result<u64, String> {
+    let number = natural(fields, "worker")?;
+    if number < MOST_WORKERS { Ok(number) } else { Err(damaged("worker")) }
+}
+
+fn duration(fields: &Map<String, Value>) -> Result<f64, String> {
+    let seconds = number(fields, "seconds")?;
+    if seconds >= 0.0 { Ok(seconds) } else { Err(damaged("seconds")) }
 }
 
 fn number(fields: &Map<String, Value>, name: &str) -> Result<f64, String> {

@@ -3,12 +3,17 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
+use super::checksum::LineChain;
 use super::record::Record;
-use super::{check_beginning, header};
+use super::{check_beginning, header, wait_for_lock};
 use crate::tune::header::StudyHeader;
 use crate::tune::trial::{TrialRecord, best};
 use crate::{Error, Result};
+
+/// How long to wait for a process that writes.
+const SHORT_WAIT: Duration = Duration::from_secs(5);
 
 /// The contents of a journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,9 +41,9 @@ pub fn read(path: &Path) -> Result<StudyRecord> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|mut file| {
-            // Where files cannot be locked, a line that is being written looks like one that was
-            // cut.
-            let _ = file.lock_shared();
+            // Where files cannot be locked, or a stopped process holds the lock, a line that is
+            // being written looks like one that was cut.
+            let _ = wait_for_lock(SHORT_WAIT, || file.try_lock_shared());
             file.read_to_end(&mut bytes)
         })
         .map_err(fault)?;
@@ -54,13 +59,17 @@ pub fn read(path: &Path) -> Result<StudyRecord> {
     let mut lines = text.lines().enumerate();
     let (_, first) =
         lines.next().ok_or_else(|| wrong("is empty: no study was begun".to_string()))?;
-    let (header, created_by) =
-        header::parse(first).map_err(|message| wrong(format!("line 1: {message}")))?;
+    let mut chain = LineChain::default();
+    let (header, created_by) = chain
+        .open(first)
+        .and_then(|first| header::parse(&first))
+        .map_err(|message| wrong(format!("line 1: {message}")))?;
     let mut trials: Vec<TrialRecord> = Vec::new();
     for (at, line) in lines {
         let fault = |message: String| wrong(format!("line {}: {message}", at + 1));
-        let record = Record::parse(line, &header.space).map_err(fault)?;
-        apply(&mut trials, record).map_err(|message| fault(message.to_string()))?;
+        let line = chain.open(line).map_err(fault)?;
+        let record = Record::parse(&line, &header.space).map_err(fault)?;
+        apply(&mut trials, record, &header).map_err(|message| fault(message.to_string()))?;
     }
     Ok(StudyRecord { header, created_by, trials, notes })
 }
@@ -73,7 +82,11 @@ fn running(
     trial.filter(|trial| trial.outcome.is_none()).ok_or("is about a trial that is not running")
 }
 
-fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(), &'static str> {
+fn apply(
+    trials: &mut Vec<TrialRecord>,
+    record: Record,
+    header: &StudyHeader,
+) -> std::result::Result<(), &'static str> {
     let known = trials.len() as u64;
     match record {
         Record::Ask { id, .. } if id != known => return Err("asks a trial out of order"),
@@ -90,7 +103,7 @@ fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(
         Record::Take { id, worker } => running(trials, id)?.worker = worker,
         Record::Fold { id, fold, result, seconds } => {
             let trial = running(trials, id)?;
-            if trial.folds.len() != fold {
+            if trial.folds.len() != fold || fold >= header.folds {
                 return Err("has a fold out of order");
             }
             trial.folds.push(result);
@@ -98,6 +111,9 @@ fn apply(trials: &mut Vec<TrialRecord>, record: Record) -> std::result::Result<(
         }
         Record::Tell { id, outcome, seconds } => {
             let trial = running(trials, id)?;
+            if !trial.allows(&outcome, header.folds, header.prune) {
+                return Err("has an outcome that does not follow from the folds of the trial");
+            }
             trial.outcome = Some(outcome);
             trial.seconds = seconds;
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use swarmwood_learn::plan::{TaskQueue, TaskResult, TaskRows};
 use swarmwood_search::Point;
 
-use super::connection::PeerProcesses;
+use super::connection::{PeerProcesses, PeerProgress};
 use super::{StopReason, Study, StudyLimits, StudyProgress, StudyUpdate, TuneEvent};
 use crate::Result;
 use crate::tune::journal::record::Record;
@@ -87,7 +87,13 @@ impl<'a> StudyRun<'a> {
                 });
             }
 
-            for result in self.queue.wait(self.wait_time()) {
+            let results = self.queue.wait(self.wait_time());
+            let connection = self.study.connection.as_mut();
+            if connection.is_some_and(|connection| connection.beat() > self.limits.lease / 2) {
+                // This process was stopped: its trials may be others' by now.
+                self.exchange(false)?;
+            }
+            for result in results {
                 self.add_result(result);
             }
         }
@@ -139,7 +145,8 @@ impl<'a> StudyRun<'a> {
             self.liveness_checked = Instant::now();
         }
 
-        let mut pending = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.pending);
+        let mut progress = PeerProgress::default();
         let mut requests = TrialRequests {
             limits: self.limits,
             worker: self.worker,
@@ -153,19 +160,26 @@ impl<'a> StudyRun<'a> {
             None => (),
             Some(connection) => {
                 let threads = self.queue.threads();
-                let finished =
-                    connection.exchange(header, sequence, notes, |sequence, peers| {
+                let study = (&*header, self.limits.lease);
+                progress =
+                    connection.exchange(study, sequence, notes, pending, |sequence, peers| {
+                        let mut records = Vec::new();
                         if asking && (check || first) {
-                            pending.extend(requests.take_over(sequence, peers));
+                            records.extend(requests.take_over(sequence, peers));
                         }
                         if asking {
                             let most = if peers.is_alone() { usize::MAX } else { threads };
-                            pending.extend(requests.ask(sequence, most));
+                            records.extend(requests.ask(sequence, most));
                         }
-                        pending
+                        records
                     })?;
-                self.finished.extend(finished);
             }
+        }
+
+        self.finished.extend(progress.ended);
+        for id in progress.lost {
+            self.queue.cancel(id as usize);
+            self.early_results.retain(|&(other, _), _| other != id);
         }
 
         (self.waiting, self.exhausted) = (requests.waiting, requests.exhausted);
@@ -196,6 +210,9 @@ impl<'a> StudyRun<'a> {
     fn add_result(&mut self, result: TaskResult<FoldResult>) {
         let TaskRows::Fold(fold) = result.task.rows else { return };
         let id = result.task.candidate as u64;
+        if self.study.sequence.trial(id).is_some_and(|trial| trial.worker != self.worker) {
+            return;
+        }
         self.early_results.insert((id, fold), result);
 
         let running = |study: &Study| {
@@ -225,6 +242,10 @@ impl<'a> StudyRun<'a> {
         self.study.sequence.add_fold(id, fold, result.clone(), seconds);
         self.pending.push(Record::Fold { id, fold, result, seconds });
         match self.study.sequence.decision(id) {
+            Some(outcome) if outcome.loss().is_some_and(|loss| !loss.is_finite()) => {
+                let reason = "the mean of the losses is too large a number".to_string();
+                self.finish(id, TrialOutcome::Failed { reason }, 0.0);
+            }
             Some(outcome) => self.finish(id, outcome, 0.0),
             None => self.queue.confirm(id as usize, fold + 2),
         }
@@ -271,7 +292,7 @@ struct TrialRequests<'a> {
 
 impl TrialRequests<'_> {
     /// Takes over running trials of processes that died.
-    fn take_over(&mut self, sequence: &mut Sequence, peers: &PeerProcesses<'_>) -> Vec<Record> {
+    fn take_over(&mut self, sequence: &mut Sequence, peers: &mut PeerProcesses<'_>) -> Vec<Record> {
         let dead = sequence.running_trials().filter(|trial| !peers.is_alive(trial.worker));
         let ids: Vec<u64> = dead.map(|trial| trial.id).collect();
         for &id in &ids {
