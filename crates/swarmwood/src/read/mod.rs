@@ -32,6 +32,7 @@ mod rows;
 mod sample;
 mod schema_inference;
 mod source;
+mod source_stamp;
 mod split;
 mod stored_rows;
 mod table;

@@ -332,7 +332,7 @@ fn hold(held: &mut RowSet, group: &mut [u64], wanted: usize, seed: u64) -> usize
 
 fn changed(store: &Store) -> Error {
     let name = match &store.origin {
-        Some((RereadableSource::File(path), _)) => path.display().to_string(),
+        Some((RereadableSource::File(path, _), _)) => path.display().to_string(),
         _ => String::from("the data"),
     };
     Error::Run(format!(

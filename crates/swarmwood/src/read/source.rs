@@ -12,6 +12,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::Source;
 use super::location::{PositionUnit, SourceLocation};
+use super::source_stamp::SourceStamp;
 use crate::{Error, Result};
 
 /// Standard input is kept in memory up to this size and in a temporary file beyond it.
@@ -22,8 +23,8 @@ const HEAD: usize = 64 << 10;
 /// A source that can be opened more than once.
 #[derive(Debug)]
 pub(super) enum RereadableSource {
-    /// A file of the user.
-    File(PathBuf),
+    /// A file of the user, and what it was like when it was opened first.
+    File(PathBuf, SourceStamp),
     /// Bytes of the program.
     Bytes(String, &'static [u8]),
     /// A stream that was short.
@@ -152,7 +153,7 @@ impl RereadableSource {
                 let file = open_file(path)?;
                 let metadata = file.metadata().map_err(|error| cannot_read(path, error))?;
                 if metadata.is_file() {
-                    return Ok(RereadableSource::File(path.clone()));
+                    return Ok(RereadableSource::File(path.clone(), SourceStamp::new(&metadata)));
                 }
                 store(source_name(source), &mut &file, memory_limit)
             }
@@ -162,14 +163,20 @@ impl RereadableSource {
     /// Opens the source at its beginning.
     pub(super) fn open(&self) -> Result<SourceReader> {
         match self {
-            RereadableSource::File(path) => {
+            RereadableSource::File(path, stamp) => {
+                let failed = |error| cannot_read(path, error);
                 let file = open_file(path)?;
-                let again = file.try_clone().map_err(|error| cannot_read(path, error))?;
-                open_stream(
+                let again = file.try_clone().map_err(failed)?;
+                let whole = file.try_clone().map_err(failed)?;
+                let opened = open_stream(
                     path.display().to_string(),
-                    Box::new(file),
+                    stamp.checked(Box::new(file)),
                     Some(ParquetBytes::File(again)),
-                )
+                )?;
+                if matches!(opened, SourceReader::Parquet(_)) {
+                    stamp.check(&whole).map_err(failed)?;
+                }
+                Ok(opened)
             }
             RereadableSource::Bytes(name, bytes) => {
                 open_stream(name.clone(), Box::new(*bytes), Some(ParquetBytes::Static(bytes)))
@@ -196,8 +203,9 @@ pub(super) fn open_once(source: &Source) -> Result<SourceReader> {
         Source::Stdin => Box::new(io::stdin()),
         Source::File(path) => {
             let file = open_file(path)?;
-            if file.metadata().map_err(|error| cannot_read(path, error))?.is_file() {
-                return RereadableSource::File(path.clone()).open();
+            let metadata = file.metadata().map_err(|error| cannot_read(path, error))?;
+            if metadata.is_file() {
+                return RereadableSource::File(path.clone(), SourceStamp::new(&metadata)).open();
             }
             Box::new(file)
         }
@@ -378,5 +386,32 @@ mod tests {
         assert!(matches!(origin, RereadableSource::Memory(..)));
         assert_eq!(text(origin.open().unwrap()), "short");
         assert_eq!(text(origin.open().unwrap()), "short");
+    }
+
+    #[test]
+    fn a_file_that_changes_between_two_passes_is_an_error() {
+        let path = std::env::temp_dir().join(format!("swarmwood-changed-{}", std::process::id()));
+        for (before, after) in [("x,y\n1,2\n", "x,y\n1,3\n"), ("x,y\n1,2\n", "x,y\n1,2\n3,4\n")] {
+            fs::write(&path, before).unwrap();
+            let origin = RereadableSource::new(&Source::File(path.clone()), 100).unwrap();
+            assert_eq!(text(origin.open().unwrap()), before);
+            assert_eq!(text(origin.open().unwrap()), before);
+            fs::write(&path, after).unwrap();
+            let error = match origin.open() {
+                Ok(SourceReader::Text(mut input)) => {
+                    input.rest.read_to_end(&mut Vec::new()).unwrap_err().to_string()
+                }
+                Ok(_) => panic!("not text"),
+                Err(error) => error.to_string(),
+            };
+            assert!(error.contains("changed while it was being read"), "{error}");
+        }
+
+        fs::write(&path, "PAR1....").unwrap();
+        let origin = RereadableSource::new(&Source::File(path.clone()), 100).unwrap();
+        assert!(origin.open().is_ok());
+        fs::write(&path, "PAR1.....").unwrap();
+        assert!(origin.open().is_err());
+        fs::remove_file(path).unwrap();
     }
 }

@@ -169,7 +169,7 @@ fn parquet_streams_from_a_file() {
     std::fs::write(&path, &bytes).unwrap();
     let limits = RetentionLimits { bytes: 0, ..RetentionLimits::default() };
     let streamed = super::super::schema_inference::read_training(
-        RereadableSource::File(path.clone()),
+        RereadableSource::new(&Source::File(path.clone()), 1 << 20).unwrap(),
         &target("y"),
         limits,
     )

@@ -122,7 +122,7 @@ fn a_file_that_changes_between_readings_is_noticed() {
         std::env::temp_dir().join(format!("swarmwood-read-changing-{}.csv", std::process::id()));
     std::fs::write(&path, "a,y\n1,1\n2,2\n3,3.5\n").unwrap();
     let rows = super::super::schema_inference::read_training(
-        RereadableSource::File(path.clone()),
+        RereadableSource::new(&Source::File(path.clone()), 1 << 20).unwrap(),
         &target("y"),
         STREAM,
     )
