@@ -49,6 +49,15 @@ pub enum ModelError {
         /// Number of start values.
         bases: usize,
     },
+    /// Leaves are so large that a prediction could be infinite.
+    #[error(
+        "the leaves of output {output} add up to more than a number can hold; train on a target \
+         divided by a power of ten"
+    )]
+    Overflow {
+        /// The output.
+        output: usize,
+    },
     /// A start value is not finite.
     #[error("start value {output} is {value}; it must be a finite number")]
     Base {
@@ -241,7 +250,10 @@ impl Model {
             return Err(ModelError::Base { output, value: self.base[output] });
         }
         match &self.body {
-            Body::Trees(members) => self.check_members(members),
+            Body::Trees(members) => {
+                self.check_members(members)?;
+                self.check_sums(members)
+            }
             Body::Linear(functions) => self.check_linear(functions),
         }
     }
@@ -281,6 +293,21 @@ impl Model {
             Ok(())
         } else {
             Err(ModelError::Rounds { trees: members.len(), outputs })
+        }
+    }
+
+    /// Checks that no sum of leaves overflows.
+    fn check_sums(&self, members: &[Member]) -> Result<(), ModelError> {
+        let mut largest: Vec<f64> = self.base.iter().map(|base| base.abs()).collect();
+        for member in members {
+            let leaves = member.shape.leaves().iter();
+            largest[member.output as usize] +=
+                leaves.map(|leaf| leaf.value.abs()).fold(0.0, f64::max);
+        }
+        // Half, because sums are rounded.
+        match largest.iter().position(|&sum| sum > f64::MAX / 2.0) {
+            Some(output) => Err(ModelError::Overflow { output }),
+            None => Ok(()),
         }
     }
 

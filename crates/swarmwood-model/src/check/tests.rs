@@ -164,3 +164,20 @@ fn every_invariant_is_checked() {
         assert!(error.contains(message), "break {index}: {error}");
     }
 }
+
+#[test]
+fn leaves_that_could_add_up_to_infinity_are_refused() {
+    let mut model = sample();
+    let set = |model: &mut Model, value: f64| {
+        members(model).iter_mut().for_each(|member| match &mut member.shape {
+            Shape::Ordinary(tree) => tree.leaves[0].value = value,
+            Shape::Oblivious(tree) => tree.leaves[0].value = value,
+        });
+    };
+    set(&mut model, 1e307);
+    assert_eq!(model.check(), Ok(()));
+    set(&mut model, 1e308);
+    assert_eq!(model.check(), Err(ModelError::Overflow { output: 0 }));
+    set(&mut model, -1e308);
+    assert_eq!(model.check(), Err(ModelError::Overflow { output: 0 }));
+}

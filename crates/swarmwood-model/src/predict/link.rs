@@ -34,14 +34,15 @@ pub enum Predictions {
 }
 
 impl Link {
-    /// The predicted number for a raw score of a regression model.
+    /// The predicted number for a raw score of a regression model. It is finite for a finite score:
+    /// where an exponential would not be, it is the largest number.
     ///
     /// Classification links return the raw score itself: use [`Link::probabilities`].
     pub fn number(self, raw: f64) -> f64 {
         match self {
             Link::Identity | Link::Sigmoid | Link::Softmax => raw,
-            Link::Exp => raw.exp(),
-            Link::ExpM1 => raw.exp_m1(),
+            Link::Exp => raw.exp().min(f64::MAX),
+            Link::ExpM1 => raw.exp_m1().min(f64::MAX),
         }
     }
 

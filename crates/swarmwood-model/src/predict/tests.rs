@@ -167,3 +167,23 @@ fn links_give_probabilities() {
     assert_eq!(Link::Exp.number(0.0), 1.0);
     assert_eq!(Link::ExpM1.number(1e-20), 1e-20);
 }
+
+#[test]
+fn predictions_of_finite_scores_are_finite() {
+    for link in [Link::Exp, Link::ExpM1, Link::Identity] {
+        for raw in [-1e308, -800.0, 0.0, 709.0, 800.0, 1e308] {
+            assert!(link.number(raw).is_finite(), "{link:?} {raw}");
+        }
+    }
+    assert_eq!((Link::Exp.number(1.5), Link::ExpM1.number(1.5)), (1.5f64.exp(), 1.5f64.exp_m1()));
+    let mut probabilities = Vec::new();
+    Link::Softmax.probabilities(&[1e308, -1e308, 0.0], &mut probabilities);
+    assert_eq!(probabilities, [1.0, 0.0, 0.0]);
+
+    let term = LinearTerm::Number { weight: -1e200, centre: -1e308 };
+    let idle = LinearTerm::Number { weight: 0.0, centre: 0.0 };
+    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, f64::NAN] {
+        assert!(term.evaluate(FeatureValue::Number(value)).is_finite(), "{value}");
+        assert_eq!(idle.evaluate(FeatureValue::Number(value)), 0.0, "{value}");
+    }
+}

@@ -72,13 +72,13 @@ impl Shape {
 }
 
 impl LinearTerm {
-    /// The contribution of the term for a value.
+    /// The contribution of the term for a value, which is finite for every value.
     pub(crate) fn evaluate(&self, value: FeatureValue) -> f64 {
         match (self, value) {
             (LinearTerm::Number { weight, centre }, FeatureValue::Number(number))
                 if !number.is_nan() =>
             {
-                weight * (number - centre)
+                bounded(weight * bounded(number - centre))
             }
             (LinearTerm::Category { weights }, FeatureValue::Category(code)) => {
                 weights.get(code as usize).copied().unwrap_or(0.0)
@@ -86,6 +86,11 @@ impl LinearTerm {
             _ => 0.0,
         }
     }
+}
+
+/// The nearest finite number.
+fn bounded(number: f64) -> f64 {
+    number.clamp(-f64::MAX, f64::MAX)
 }
 
 /// Adds the leaf values of a row to its raw scores, in the order of the trees.
@@ -104,7 +109,7 @@ pub(super) fn add_linear(
 ) {
     for (function, raw) in functions.iter().zip(raw) {
         for (feature, term) in function.terms.iter().enumerate() {
-            *raw += term.evaluate(value(feature as u32));
+            *raw = bounded(*raw + term.evaluate(value(feature as u32)));
         }
     }
 }

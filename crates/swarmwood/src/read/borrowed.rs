@@ -21,7 +21,6 @@ use std::sync::Arc;
 use swarmwood_learn::data::{Chunk, Column, MISSING};
 use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
 
-use super::SAMPLE_ROWS;
 use super::frame::chunk_rows;
 use super::levels::{KnownLevels, MOST_LEVELS};
 use super::location::{PositionUnit, SourceLocation, listed, shown};
@@ -29,6 +28,7 @@ use super::rows::Rows;
 use super::sample::hash;
 use super::stored_rows::StoredRows;
 use super::token;
+use super::{SAMPLE_ROWS, WEIGHT_SUMS};
 use crate::Result;
 
 /// Heavier rows are not taken as repeats: the table would grow for nothing.
@@ -346,9 +346,9 @@ impl BorrowedTable {
         if self.weighted {
             self.columns.numbers(TableColumn::Weight, &RowSelection::Range(0..rows), &mut weights);
             let sum: f64 = weights.iter().sum();
-            if !(weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite()) {
-                let help =
-                    "every weight must be a finite number, 0 or more, and one of them more than 0";
+            if !(weights.iter().all(|&weight| weight >= 0.0) && WEIGHT_SUMS.contains(&sum)) {
+                let help = "every weight must be a finite number, 0 or more, and one of them more \
+                            than 0; their sum must be from 1e-30 to 1e30";
                 return Err(location()
                     .fault(format!("the weights cannot be used: they sum to {sum}"), help));
             }

@@ -61,6 +61,10 @@ use stored_rows::RetentionLimits;
 /// Bins are made from this many rows where there are more.
 pub const SAMPLE_ROWS: usize = 1 << 17;
 
+/// What the weights of all rows may sum to: learners add them up in single precision, where larger
+/// sums overflow and smaller ones vanish.
+const WEIGHT_SUMS: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
 /// Where rows come from.
 #[derive(Debug, Clone)]
 pub enum Source {

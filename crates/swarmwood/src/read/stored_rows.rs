@@ -2,6 +2,7 @@
 
 use swarmwood_learn::data::Chunk;
 
+use super::WEIGHT_SUMS;
 use super::borrowed::BorrowedTable;
 use super::frame::ChunkFrame;
 use super::packed_chunk::PackedChunk;
@@ -106,8 +107,9 @@ impl ChunkCollector {
     /// Weights that are all zero would leave nothing to learn from.
     pub(super) fn check_weight(&self, frame: &ChunkFrame) -> Result<()> {
         match &frame.weight {
-            Some((slot, _)) if self.weight <= 0.0 || !self.weight.is_finite() => {
-                let help = "at least one row must weigh more than 0, and the sum must be finite";
+            Some((slot, _)) if !WEIGHT_SUMS.contains(&self.weight) => {
+                let help = "at least one row must weigh more than 0; multiply all weights by a \
+                            constant so that they sum to a number from 1e-30 to 1e30";
                 Err(frame.location.column(
                     &slot.name,
                     format!("the weights sum to {}", self.weight),

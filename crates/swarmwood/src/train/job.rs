@@ -18,6 +18,12 @@ use crate::predict::Scorer;
 use crate::read::Rows;
 use crate::{Error, Result, registry};
 
+/// The largest magnitude of a numerical target, for every method.
+const LARGEST_TARGET: f64 = 1e30;
+
+/// The least difference between the largest and the smallest target, unless all are equal.
+const LEAST_SPREAD: f64 = 1e-30;
+
 /// What is minimised, and what early stopping watches.
 pub(super) fn objective_and_metric(
     params: &Params,
@@ -120,25 +126,78 @@ impl Job<'_> {
         Tally::new(task, Some(&self.spec))
     }
 
-    /// Refuses targets outside the domain of the loss.
+    /// Refuses targets outside the domain of the loss, and targets whose squares could not be
+    /// computed with.
     pub(super) fn check_targets(&self, target: impl Iterator<Item = f64>) -> Result<()> {
+        let is_number = matches!(self.rows.schema.target.kind, TargetKind::Number);
+        let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
         for (row, value) in target.enumerate() {
+            (least, greatest) = (least.min(value), greatest.max(value));
+            if is_number && value.abs() > LARGEST_TARGET {
+                return Err(self.too_large(row, value));
+            }
             self.objective.check_target(value).map_err(|allowed| {
                 Error::Data(Box::new(DataError {
-                    file: "the rows with a target".to_string(),
                     row: Some(row as u64 + 1),
-                    column: Some(self.rows.schema.target.name.clone()),
                     message: format!(
                         "the target is {value}, but for the {} loss it {allowed}",
                         self.objective.name()
                     )
                     .into(),
                     help: Message::from("remove the row or choose another ").option("objective"),
-                    ..DataError::default()
+                    ..self.target_fault()
                 }))
             })?;
         }
+
+        let spread = greatest - least;
+        if is_number && spread > 0.0 && spread < LEAST_SPREAD {
+            return Err(self.too_close(spread));
+        }
         Ok(())
+    }
+
+    /// The error about a target whose square overflows.
+    fn too_large(&self, row: usize, value: f64) -> Error {
+        let factor = power_of_ten(value.abs());
+        Error::Data(Box::new(DataError {
+            row: Some(row as u64 + 1),
+            message: format!(
+                "the target is {value:e}, must be between -{LARGEST_TARGET:e} and \
+                 {LARGEST_TARGET:e}: larger numbers cannot be squared and added up"
+            )
+            .into(),
+            help: format!(
+                "divide all targets by a constant, such as {factor}, and multiply predictions by it"
+            )
+            .into(),
+            ..self.target_fault()
+        }))
+    }
+
+    /// The error about targets whose differences underflow when they are squared.
+    fn too_close(&self, spread: f64) -> Error {
+        let factor = power_of_ten(1.0 / spread.max(f64::MIN_POSITIVE));
+        Error::Data(Box::new(DataError {
+            message: format!(
+                "the targets differ by {spread:e} at most, must differ by {LEAST_SPREAD:e} or \
+                 more: squares of smaller numbers are lost"
+            )
+            .into(),
+            help: format!(
+                "multiply all targets by a constant, such as {factor}, and divide predictions by it"
+            )
+            .into(),
+            ..self.target_fault()
+        }))
+    }
+
+    fn target_fault(&self) -> DataError {
+        DataError {
+            file: "the rows with a target".to_string(),
+            column: Some(self.rows.schema.target.name.clone()),
+            ..DataError::default()
+        }
     }
 
     /// A note on which round early stopping kept, if it did.
@@ -151,6 +210,11 @@ impl Job<'_> {
             "the validation {name} was best after {kept} of {done} rounds; the rest is left out"
         )]
     }
+}
+
+/// The power of ten below a number, as text.
+fn power_of_ten(number: f64) -> String {
+    format!("1e{}", number.log10().floor())
 }
 
 /// Adds rows to a tally, given their raw scores.

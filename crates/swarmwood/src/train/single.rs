@@ -100,6 +100,7 @@ fn train(
     let started = Instant::now();
     let loss = registry::leaf_loss(job.params, &job.rows.schema.target.kind)?;
     let chunk = gather(job.rows)?;
+    job.check_targets(chunk.target.iter().copied())?;
     let valid = job.valid.map(gather).transpose()?;
     let context = job.context();
     let table = rank(job, &chunk, context);
