@@ -22,6 +22,6 @@ class SingleTree:
         return json.loads(self._model.rules("json"))
 
     def export_rules(self, format: str = "text") -> str:
-        """Return the rules in the format 'text', 'markdown', 'json', 'sql' or 'python'."""
+        """Return the rules in the format 'text', 'markdown', 'json', 'sql', 'mysql' or 'python'."""
         check_is_fitted(self, "_model")
         return self._model.rules(format)

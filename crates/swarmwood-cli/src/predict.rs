@@ -41,6 +41,10 @@ pub fn command() -> Command {
             "contributions",
             "contribution of each feature to the raw score (exact SHAP values)",
         ))
+        .arg(flags::switch_flag(
+            "safe-csv",
+            "put an apostrophe before class names that spreadsheets would take for formulas",
+        ))
         .group(ArgGroup::new("what").args(["raw", "leaves", "contributions"]))
         .arg(flags::first_rounds_flag())
         .arg(flags::delimiter_flag())
@@ -67,6 +71,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         source: &source,
         options: &options.read,
         what: prediction_columns(flags),
+        safe_csv: flags.get_flag("safe-csv"),
     };
 
     let go_on = || !interrupt.is_raised();
@@ -81,7 +86,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
             report
         }
         None => {
-            let mut stdout = BufWriter::new(io::stdout().lock());
+            let mut stdout = BufWriter::new(console::stdout());
             write_csv(&scorer, &request, &mut stdout, Path::new("standard output"), &go_on)?
         }
     };

@@ -8,6 +8,7 @@ use swarmwood::model::RuleMerge;
 use swarmwood::model::export::{
     ExportContent, ExportInput, ExportOptions, export_text, find, formats,
 };
+use swarmwood::model::rules::RulesError;
 use swarmwood::read::ReadOptions;
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
@@ -69,8 +70,10 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let tree = model.single_tree().map_err(|error| model_error(error.to_string()))?;
     let merge = flags.get_one::<String>("merge").and_then(|name| RuleMerge::from_name(name));
     let violation = |message: String| Error::Parameters(vec![Violation::new("merge", message)]);
-    let mut rule_set =
-        tree.rules(merge.unwrap_or_default()).map_err(|error| violation(error.to_string()))?;
+    let mut rule_set = tree.rules(merge.unwrap_or_default()).map_err(|error| match error {
+        RulesError::Leaves { .. } => model_error(error.to_string()),
+        _ => violation(error.to_string()),
+    })?;
 
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         let rows = read::matching(

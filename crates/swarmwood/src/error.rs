@@ -1,5 +1,6 @@
 //! Everything that can go wrong, with the place and the mend.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -190,12 +191,12 @@ impl fmt::Display for DataError {
 impl DataError {
     /// The text in a front's notation.
     pub fn render(&self, notation: &dyn Notation) -> String {
-        let mut text = self.file.clone();
+        let mut text = one_line(&self.file).into_owned();
         if let Some(line) = self.line {
             text.push_str(&format!(":{line}"));
         }
         if let Some(column) = &self.column {
-            text.push_str(&format!(": column '{column}'"));
+            text.push_str(&format!(": column '{}'", one_line(column)));
         }
         if let Some(row) = self.row {
             text.push_str(&format!(": row {row}"));
@@ -206,6 +207,15 @@ impl DataError {
             text.push_str(&format!("\n  help: {}", self.help.render(notation)));
         }
         text
+    }
+}
+
+/// A name without line breaks, which could pass for another message.
+fn one_line(name: &str) -> Cow<'_, str> {
+    if name.contains(['\n', '\r']) {
+        Cow::Owned(name.replace('\n', "\\n").replace('\r', "\\r"))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 

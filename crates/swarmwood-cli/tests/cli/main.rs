@@ -7,6 +7,7 @@ mod calibration;
 mod checkpoints;
 mod files;
 mod happy;
+mod hostile_names;
 mod imports;
 mod memory;
 mod outputs;

@@ -61,6 +61,7 @@ const FORMATS: &[&dyn ExportFormat] = &[
     &rules_markdown::MARKDOWN,
     &rules_json::JSON,
     &rules_sql::SQL,
+    &rules_sql::MYSQL,
     &rules_python::PYTHON,
     &tree_svg::TreeSvg,
     &tree_dot::TreeDot,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::ensemble::Model;
 use crate::number_format::{percent, quantity, short};
-use crate::rules::{DecisionRule, RuleMerge, RuleSet, RuleStats};
+use crate::rules::{DecisionRule, MAX_RULE_LEAVES, RuleMerge, RuleSet, RuleStats, RulesError};
 
 /// How leaves are merged into rules.
 const MERGE: ExportOption = ExportOption {
@@ -25,6 +25,8 @@ pub(super) struct RulesFormat {
     pub description: &'static str,
     pub extensions: &'static [&'static str],
     pub render: fn(&RuleSet<'_>) -> String,
+    /// Why the format cannot express the names of a model, if it cannot.
+    pub refuse: Option<fn(&Model) -> Option<String>>,
 }
 
 impl ExportFormat for RulesFormat {
@@ -50,7 +52,14 @@ impl ExportFormat for RulesFormat {
 
     /// Only models with one tree have rules.
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        model.single_tree().map(drop).map_err(UnsupportedModel::new)
+        let leaves = model.single_tree().map_err(UnsupportedModel::new)?.tree.leaves.len();
+        if leaves > MAX_RULE_LEAVES {
+            return Err(UnsupportedModel::new(RulesError::Leaves { leaves }));
+        }
+        match self.refuse.and_then(|refuse| refuse(model)) {
+            Some(reason) => Err(UnsupportedModel::new(reason)),
+            None => Ok(()),
+        }
     }
 
     /// Writes the rules of the input, or else the rules of the model.

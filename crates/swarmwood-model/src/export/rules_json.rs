@@ -11,6 +11,7 @@ pub(super) const JSON: RulesFormat = RulesFormat {
     description: "one object with everything there is to know",
     extensions: &["json"],
     render: to_json,
+    refuse: None,
 };
 
 fn to_json(rules: &RuleSet<'_>) -> String {

@@ -7,8 +7,13 @@ use crate::rules::{DecisionRule, RuleSet};
 use crate::text::printable;
 
 /// A table, one line per rule.
-pub(super) const MARKDOWN: RulesFormat =
-    RulesFormat { name: "markdown", description: "a table", extensions: &["md"], render: to_text };
+pub(super) const MARKDOWN: RulesFormat = RulesFormat {
+    name: "markdown",
+    description: "a table",
+    extensions: &["md"],
+    render: to_text,
+    refuse: None,
+};
 
 /// A heading, what the statistics are of, and one line per rule.
 fn to_text(rules: &RuleSet<'_>) -> String {

@@ -26,6 +26,7 @@ pub(super) const PYTHON: RulesFormat = RulesFormat {
     description: "one function without imports",
     extensions: &["py"],
     render: to_python,
+    refuse: None,
 };
 
 /// The function.

@@ -4,8 +4,14 @@
 //! false, so that only a condition that missing values fulfil mentions `NULL`. A level that the
 //! model does not know counts as missing: where missing values fulfil a condition, it is written as
 //! "none of the levels that do not".
+//!
+//! In standard SQL a backslash is an ordinary character; MySQL and some others take it for an escape,
+//! and double quotes for those of a text. The format `mysql` is for them. Where the two kinds of
+//! databases would disagree on the end of a text, what follows it would be executed: the format `sql`
+//! writes such a text as a call that both read to the same end, and refuses such names of columns.
 
 use super::rules_format::RulesFormat;
+use crate::ensemble::Model;
 use crate::number_format::{exact, sql_literal};
 use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
 use crate::text::printable;
@@ -15,43 +21,110 @@ pub(super) const SQL: RulesFormat = RulesFormat {
     name: "sql",
     description: "one CASE expression",
     extensions: &["sql"],
-    render: to_sql,
+    render: |rules| to_sql(rules, Dialect::Standard),
+    refuse: Some(ambiguous_column),
 };
 
+/// The same for databases in which a backslash is an escape.
+pub(super) const MYSQL: RulesFormat = RulesFormat {
+    name: "mysql",
+    description: "one CASE expression for MySQL, MariaDB and others with backslash escapes",
+    extensions: &["mysql"],
+    render: |rules| to_sql(rules, Dialect::MySql),
+    refuse: None,
+};
+
+/// How names and texts are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Standard,
+    MySql,
+}
+
+impl Dialect {
+    fn text(self, text: &str) -> String {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        match self {
+            Dialect::MySql => quoted(&text.replace('\\', "\\\\")),
+            Dialect::Standard if ends_early(text, '\'') => {
+                // The backslash of the third text precedes no quote, so that it ends nowhere else.
+                let stand_in = ('!'..='~').find(|&letter| letter != '\'' && !text.contains(letter));
+                let stand_in = stand_in.unwrap_or('\u{fffd}').to_string();
+                let harmless = quoted(&text.replace('\\', &stand_in));
+                format!("REPLACE({harmless}, '{stand_in}', SUBSTR('\\.', 1, 1))")
+            }
+            Dialect::Standard => quoted(text),
+        }
+    }
+
+    fn column(self, name: &str) -> String {
+        match self {
+            Dialect::Standard => format!("\"{}\"", name.replace('"', "\"\"")),
+            Dialect::MySql => format!("`{}`", name.replace('`', "``")),
+        }
+    }
+}
+
+/// Why the columns of a model cannot be named so that every database reads them to the same end.
+fn ambiguous_column(model: &Model) -> Option<String> {
+    let mut names = model.schema.features.iter().map(|feature| feature.name.as_str());
+    let name = names.find(|name| ends_early(name, '"'))?;
+    Some(format!(
+        "the backslash in the column '{}' ends its name elsewhere in some databases; use the \
+         format mysql for MySQL and MariaDB, or rename the column",
+        printable(name)
+    ))
+}
+
+/// Whether a database with backslash escapes sees another end of a quoted name.
+fn ends_early(name: &str, quote: char) -> bool {
+    let mut letters = name.chars();
+    while let Some(letter) = letters.next() {
+        // An escaped quote, or an escaped end.
+        if letter == '\\' && letters.next().is_none_or(|next| next == quote) {
+            return true;
+        }
+    }
+    false
+}
+
 /// The expression, with the target in a comment.
-fn to_sql(rules: &RuleSet<'_>) -> String {
+fn to_sql(rules: &RuleSet<'_>, dialect: Dialect) -> String {
     let mut text = format!("-- {}\n", printable(&rules.schema.target.name));
     // An expression without a case is not allowed.
     if rules.rules.is_empty() {
-        text.push_str(&format!("{}\n", prediction(rules, rules.default_rule.prediction)));
+        text.push_str(&format!("{}\n", prediction(rules, rules.default_rule.prediction, dialect)));
         return text;
     }
 
     text.push_str("CASE\n");
     for rule in &rules.rules {
         let conditions: Vec<String> =
-            rule.conditions.iter().map(|condition| test(rules, condition)).collect();
+            rule.conditions.iter().map(|condition| test(rules, condition, dialect)).collect();
         text.push_str(&format!(
             "  WHEN {} THEN {}\n",
             conditions.join(" AND "),
-            prediction(rules, rule.prediction)
+            prediction(rules, rule.prediction, dialect)
         ));
     }
 
-    text.push_str(&format!("  ELSE {}\nEND\n", prediction(rules, rules.default_rule.prediction)));
+    text.push_str(&format!(
+        "  ELSE {}\nEND\n",
+        prediction(rules, rules.default_rule.prediction, dialect)
+    ));
     text
 }
 
-fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> String {
+fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: Dialect) -> String {
     match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
-        (RulePrediction::Class(_), Some(name)) => text(name),
+        (RulePrediction::Class(_), Some(name)) => dialect.text(name),
         (RulePrediction::Number(value), _) => sql_literal(value),
     }
 }
 
-fn test(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
-    let column = format!("\"{}\"", rules.feature(condition).name.replace('"', "\"\""));
+fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: Dialect) -> String {
+    let column = dialect.column(&rules.feature(condition).name);
     let is_category = !rules.feature(condition).kind.levels().is_empty();
     match condition.values {
         ValueSet::Interval { above, at_most } => {
@@ -67,10 +140,13 @@ fn test(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
         ValueSet::Levels(_) | ValueSet::Nothing => {
             let (yes, no) = rules.levels(condition);
             match (condition.missing, is_category) {
-                (false, _) => format!("{column} {}", among(&yes, "=", "IN")),
+                (false, _) => format!("{column} {}", among(&yes, ("=", "IN"), dialect)),
                 (true, false) => format!("{column} IS NULL"),
                 (true, true) => {
-                    format!("({column} {} OR {column} IS NULL)", among(&no, "<>", "NOT IN"))
+                    format!(
+                        "({column} {} OR {column} IS NULL)",
+                        among(&no, ("<>", "NOT IN"), dialect)
+                    )
                 }
             }
         }
@@ -78,16 +154,49 @@ fn test(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
 }
 
 /// A test for one of several texts.
-fn among(names: &[&str], one: &str, several: &str) -> String {
+fn among(names: &[&str], (one, several): (&str, &str), dialect: Dialect) -> String {
     match names {
-        [name] => format!("{one} {}", text(name)),
+        [name] => format!("{one} {}", dialect.text(name)),
         _ => format!(
             "{several} ({})",
-            names.iter().map(|name| text(name)).collect::<Vec<_>>().join(", ")
+            names.iter().map(|name| dialect.text(name)).collect::<Vec<_>>().join(", ")
         ),
     }
 }
 
-fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a database with backslash escapes leaves behind the first text.
+    fn rest_after_text(sql: &str) -> String {
+        let mut letters = sql.chars().skip(1).peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' => drop(letters.next()),
+                '\'' if letters.peek() == Some(&'\'') => drop(letters.next()),
+                '\'' => break,
+                _ => {}
+            }
+        }
+        letters.collect()
+    }
+
+    #[test]
+    fn no_name_ends_its_text_early() {
+        for name in ["plain", "C:\\data", "it's", "C:\\", "\\' OR 1=1 -- ", "\\\\", "a\\\\' b"] {
+            assert_eq!(rest_after_text(&Dialect::MySql.text(name)), "", "{name}");
+            // Every text of the call ends where it seems to.
+            let mut rest = Dialect::Standard.text(name);
+            while let Some((before, text)) = rest.split_once('\'') {
+                let is_code = |c: char| c.is_ascii_alphanumeric() || "(), ".contains(c);
+                assert!(before.chars().all(is_code), "{name}: {before}");
+                rest = rest_after_text(&format!("'{text}"));
+            }
+            assert!(rest.chars().all(|c| c.is_ascii_alphanumeric() || "(), ".contains(c)));
+        }
+        assert!(ends_early("\\' OR 1=1 -- ", '\'') && ends_early("C:\\", '\''));
+        assert!(!ends_early("C:\\data", '\'') && !ends_early("it's", '\''));
+        assert_eq!(Dialect::MySql.column("a`b"), "`a``b`");
+    }
 }

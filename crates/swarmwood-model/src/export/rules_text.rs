@@ -15,6 +15,7 @@ pub(super) const TEXT: RulesFormat = RulesFormat {
     description: "one sentence per rule",
     extensions: &["txt"],
     render: to_text,
+    refuse: None,
 };
 
 /// The rules, one per line.

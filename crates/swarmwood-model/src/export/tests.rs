@@ -1,11 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::ensemble::{Body, Link, Member, Shape};
 use crate::picture::tests::single;
-use crate::rules::RuleMerge;
 use crate::rules::tests::worked;
+use crate::rules::{MAX_RULE_LEAVES, RuleMerge};
 use crate::samples::any_model;
-use crate::schema::Kind;
+use crate::schema::{Kind, TargetKind};
+use crate::tree::{Child, Leaf, Node, Split, Test, Tree};
 
 /// Every format, with its content.
 fn all() -> impl Iterator<Item = &'static dyn ExportFormat> {
@@ -104,7 +106,7 @@ fn precomputed_rules_are_written() {
         let precomputed = export_text(format, &precomputed, &ExportOptions::default()).unwrap();
         let own = ExportInput::new(&model);
         let own = export_text(format, &own, &ExportOptions::default()).unwrap();
-        let has_statistics = !["sql", "python"].contains(&format.name());
+        let has_statistics = !["sql", "mysql", "python"].contains(&format.name());
         assert_eq!(precomputed != own, has_statistics, "{}", format.name());
     }
 }
@@ -176,6 +178,9 @@ fn names_are_quoted() {
         "-- ill\\nDROP\nCASE\n  WHEN (\"colour\" NOT IN ('it''s', 'blue') OR \"colour\" IS NULL) THEN 'no'\n  \
          WHEN (\"a\"\"ge'\n\" > 30 OR \"a\"\"ge'\n\" IS NULL) AND \"class\" <= 1.5 THEN 'no'\n  ELSE 'yes'\nEND\n"
     );
+    let mysql = text("mysql");
+    assert!(mysql.contains("`colour` NOT IN ('it''s', 'blue')"), "{mysql}");
+
     let python = text("python");
     for part in [
         "    # Predicts ill\\nDROP.\n",
@@ -199,4 +204,52 @@ fn names_are_quoted() {
         json.contains("\"missing\": \"included\"") && json.contains("\"condition_count\": 3"),
         "{json}"
     );
+}
+
+/// A backslash before the end of a name would be an escape in some databases.
+#[test]
+fn columns_that_databases_read_differently_are_refused() {
+    for (column, is_ambiguous) in [("age\\", true), ("a\\\"ge", true), ("a\\ge", false)] {
+        let mut model = worked();
+        model.schema.features[0].name = column.into();
+        for (name, refuses) in [("sql", is_ambiguous), ("mysql", false), ("python", false)] {
+            let format = find(ExportContent::Rules, name).unwrap();
+            assert_eq!(format.supports(&model).is_err(), refuses, "{name} {column}");
+        }
+    }
+}
+
+/// Merging leaves takes longer than their square: there is a limit, and it is checked first.
+#[test]
+fn the_rules_of_large_trees_are_refused() {
+    let mut model = worked();
+    model.link = Link::Identity;
+    model.schema.target.kind = TargetKind::Number;
+    model.base = vec![0.0];
+    let split =
+        |at: usize| Split { feature: 0, test: Test::Above(at as f64), missing_right: false };
+    let chain = |leaves: usize| {
+        let right = |at: usize| match at + 2 < leaves {
+            true => Child::Node(at as u32 + 1),
+            false => Child::Leaf(at as u32 + 1),
+        };
+        let node = |at: usize| Node {
+            split: split(at),
+            left: Child::Leaf(at as u32),
+            right: right(at),
+            gain: 1.0,
+            cover: 1.0,
+        };
+        let leaf = |at: usize| Leaf { value: at as f64, cover: 1.0 };
+        let nodes = (0..leaves - 1).map(node).collect();
+        Shape::Ordinary(Tree { nodes, leaves: (0..leaves).map(leaf).collect() })
+    };
+    let format = find(ExportContent::Rules, "text").unwrap();
+    for (leaves, refuses) in [(MAX_RULE_LEAVES, false), (MAX_RULE_LEAVES + 1, true), (50_000, true)]
+    {
+        model.body = Body::Trees(vec![Member { output: 0, shape: chain(leaves) }]);
+        assert_eq!(format.supports(&model).is_err(), refuses, "{leaves}");
+    }
+    let large = model.single_tree().unwrap().rules(RuleMerge::Cover).unwrap_err().to_string();
+    assert!(large.contains("50000 leaves, and at most 2000"), "{large}");
 }

@@ -57,10 +57,23 @@ impl RuleMerge {
     }
 }
 
+/// Leaves of the largest tree whose leaves are merged: the work grows faster than their square, and
+/// nobody reads so many rules.
+pub const MAX_RULE_LEAVES: usize = 2000;
+
 /// Why a tree cannot be converted to rules.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
+    /// The tree has too many leaves.
+    #[error(
+        "the tree has {leaves} leaves, and at most {MAX_RULE_LEAVES} are merged into rules; train \
+         with fewer leaves or prune the tree"
+    )]
+    Leaves {
+        /// Number of leaves.
+        leaves: usize,
+    },
     /// The grid is too large to be merged cell by cell.
     #[error(
         "the grid of all thresholds has {cells} cells, and at most {limit} are merged one by one; merge with 'cover', \
@@ -330,6 +343,11 @@ impl<'a> SingleTree<'a> {
     /// # Ok::<(), RulesError>(())
     /// ```
     pub fn rules(&'a self, merge: RuleMerge) -> Result<RuleSet<'a>, RulesError> {
+        let leaves = self.tree.leaves.len();
+        if leaves > MAX_RULE_LEAVES {
+            return Err(RulesError::Leaves { leaves });
+        }
+
         let leaves = ReachableLeaves::new(self);
         let covers = leaves.covers(merge)?;
 

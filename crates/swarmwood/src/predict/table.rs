@@ -1,5 +1,6 @@
 //! Predictions as a CSV table: one header, one line per row, memory for one chunk.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -38,6 +39,8 @@ pub struct PredictionRequest<'a> {
     pub options: &'a ReadOptions,
     /// What the table contains.
     pub what: PredictionColumns,
+    /// Whether names that a spreadsheet would take for formulas are made harmless.
+    pub safe_csv: bool,
 }
 
 /// Statistics of a prediction run.
@@ -67,7 +70,7 @@ pub fn write_csv(
     check(scorer, request.what)?;
     let fault = |source: io::Error| Error::Write { path: name.to_path_buf(), source };
     let model = scorer.model();
-    let labels = class_labels(model);
+    let labels = class_labels(model, request.safe_csv);
     let mut report = PredictionReport::default();
     let started = Instant::now();
 
@@ -188,8 +191,21 @@ fn join<T: std::fmt::Display>(text: &mut String, values: &[T]) {
 }
 
 /// The names of the classes as CSV fields; empty for regression.
-fn class_labels(model: &Model) -> Vec<String> {
-    class_names(model).iter().map(|name| field(name)).collect()
+fn class_labels(model: &Model, safe: bool) -> Vec<String> {
+    let label = |name: &String| if safe { field(&without_formula(name)) } else { field(name) };
+    class_names(model).iter().map(label).collect()
+}
+
+/// A text with an apostrophe before it if a spreadsheet would take it for a formula. Numbers stay
+/// as they are.
+fn without_formula(text: &str) -> Cow<'_, str> {
+    let is_formula =
+        text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r', '\n']);
+    if is_formula && text.parse::<f64>().is_err() {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 fn class_names(model: &Model) -> &[String] {

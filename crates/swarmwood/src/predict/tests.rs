@@ -112,7 +112,12 @@ fn table(what: PredictionColumns) -> String {
     let model = model(2);
     let scorer = Scorer::new(&model, None, 2).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n,q\n");
-    let request = PredictionRequest { source: &source, options: &ReadOptions::default(), what };
+    let request = PredictionRequest {
+        source: &source,
+        options: &ReadOptions::default(),
+        what,
+        safe_csv: false,
+    };
     let mut text = Vec::new();
     let report = write_csv(&scorer, &request, &mut text, Path::new("out.csv"), &|| true).unwrap();
     assert_eq!(report.rows, 2);
@@ -158,6 +163,7 @@ fn a_stop_and_a_broken_writer_end_it() {
         source: &source,
         options: &ReadOptions::default(),
         what: PredictionColumns::Raw,
+        safe_csv: false,
     };
     let error =
         write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
