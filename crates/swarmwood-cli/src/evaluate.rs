@@ -43,6 +43,7 @@ pub fn command() -> Command {
         ))
         .arg(flags::first_rounds_flag())
         .arg(flags::delimiter_flag())
+        .arg(flags::max_memory_flag())
         .arg(flags::threads_flag())
         .args(flags::console_flags())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use swarmwood::memory::parse_size;
 use swarmwood::params::{AllowedValues, Gather, ParamSpec, TABLE};
 use swarmwood::read::{Source, TaskChoice};
 
@@ -173,7 +174,7 @@ pub fn count_value(flags: &ArgMatches, name: &str) -> Option<usize> {
 }
 
 /// How the columns of a file with a target are read.
-pub fn table_flags() -> [Arg; 6] {
+pub fn table_flags() -> [Arg; 7] {
     let tasks = TASKS.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
     [
         text_flag("weight", "COLUMN", "column with the weight of each row"),
@@ -186,6 +187,7 @@ pub fn table_flags() -> [Arg; 6] {
             .help(format!("type of the target: {tasks} [default: auto]")),
         text_flag("positive", "CLASS", "positive class of a binary target"),
         delimiter_flag(),
+        max_memory_flag(),
     ]
 }
 
@@ -197,6 +199,21 @@ pub fn first_rounds_flag() -> Arg {
 /// The separator of fields.
 pub fn delimiter_flag() -> Arg {
     text_flag("delimiter", "CHARACTER", "field separator, or 'tab' [default: detected]")
+}
+
+/// The memory that rows may need.
+pub fn max_memory_flag() -> Arg {
+    text_flag(
+        "max-memory",
+        "SIZE",
+        "memory that the rows may need, such as 4G [default: half of the machine's]",
+    )
+}
+
+/// The memory that rows may need, if it was given; any other text is a violation.
+pub fn max_memory(flags: &ArgMatches, gather: &mut Gather) -> Option<u64> {
+    let text = flags.try_get_one::<String>("max-memory").ok().flatten()?;
+    parse_size(text).map_err(|message| gather.violate("max-memory", message)).ok()
 }
 
 /// How much is printed, and in which form.

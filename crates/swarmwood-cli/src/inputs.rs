@@ -82,6 +82,7 @@ impl<'a> InputValues<'a> {
                 .and_then(|text| task(&text, gather))
                 .unwrap_or_default(),
             positive: self.text("positive", gather),
+            max_memory: flags::max_memory(self.flags, gather),
         }
     }
 }

@@ -46,11 +46,12 @@ impl ScoringOptions {
         let model =
             flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
 
+        let max_memory = flags::max_memory(flags, &mut gather);
         let threads = gather.finish()?.threads;
 
         Ok(ScoringOptions {
             model,
-            read: ReadOptions { delimiter, ..ReadOptions::default() },
+            read: ReadOptions { delimiter, max_memory, ..ReadOptions::default() },
             first_rounds,
             threads,
         })

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use swarmwood_model::{Model, format};
 
+use crate::memory::read_file;
 use crate::write::{Output, write_atomically};
 use crate::{Error, Result};
 
 /// Reads a model file, native or of XGBoost, LightGBM or CatBoost ([`format::read`]). The result is
 /// a model that can predict or an error that says what is wrong with the file.
 pub fn load(path: &Path) -> Result<Model> {
-    let bytes =
-        std::fs::read(path).map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let bytes = read_file(path)?;
     format::read(&bytes).map_err(|error| Error::Model {
         path: path.to_path_buf(),
         message: error.to_string().into(),

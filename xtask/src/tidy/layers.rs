@@ -50,7 +50,7 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["message"],
             &["error"],
-            &["params", "write"],
+            &["memory", "params", "write"],
             &["read", "registry", "store"],
             &["predict", "profile", "rules", "checkpoint"],
             &["evaluate"],

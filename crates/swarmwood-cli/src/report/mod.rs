@@ -77,6 +77,7 @@ pub fn command() -> Command {
             "title of the page [default: the names of the runs]",
         ))
         .arg(flags::delimiter_flag())
+        .arg(flags::max_memory_flag())
         .arg(flags::threads_flag())
         .arg(flags::quiet_flag())
 }

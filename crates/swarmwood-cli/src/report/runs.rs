@@ -10,6 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use swarmwood::memory;
 use swarmwood::model::Model;
 use swarmwood::tune::{self, StudyRecord};
 use swarmwood::{Error, Result, store};
@@ -122,7 +123,7 @@ fn read_file(path: &Path) -> Result<RunFile> {
         return Err(Error::Model { path: path.to_path_buf(), message: message.into() });
     }
 
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = memory::read_file(path)?;
     if bytes.starts_with(STUDY) {
         return tune::read_study(path).map(|study| RunFile::Study(Box::new(study)));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::scratch::Scratch;
+use crate::tables::regression;
 
 const ROWS: usize = 1_000_000;
 
@@ -60,4 +61,35 @@ fn a_search_takes_a_small_multiple() {
         return;
     };
     assert!(peak < 120 * ROWS as u64, "{peak} bytes");
+}
+
+/// A small compressed file with very many rows is refused before it fills the memory.
+#[test]
+fn rows_that_need_too_much_memory_are_an_early_error() {
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    let dir = Scratch::new();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(b"a,y\n").unwrap();
+    let lines = "1,2\n2,3\n3,1\n".repeat(10_000);
+    for _ in 0..60 {
+        gzip.write_all(lines.as_bytes()).unwrap();
+    }
+    let bytes = gzip.finish().unwrap();
+    assert!(bytes.len() < 100_000);
+    dir.file("bomb.csv.gz", bytes);
+    dir.file("t.csv", regression(200, 1));
+    dir.run("train t.csv --target price --trees 3 --out m.json").works();
+
+    let train = "train bomb.csv.gz --target y --out n.json";
+    dir.fails(&format!("{train} --max-memory 4M"), 2, &["memory", "4.0 MB", "--max-memory"]);
+    dir.fails(&format!("{train} --max-memory 4X"), 2, &["max-memory: is '4X', must be a size"]);
+    dir.fails("evaluate m.json t.csv --max-memory 1k", 2, &["200 rows", "1.0 kB"]);
+    let cart = "train t.csv --target price --method cart --out n.json --max-memory";
+    dir.fails(&format!("{cart} 10k"), 1, &["all rows in memory", "--max-memory"]);
+    dir.run(&format!("{cart} 10M")).works();
+    // Predicting needs memory for some rows only.
+    dir.file("wide.csv", regression(3000, 1));
+    dir.run("predict m.json wide.csv --out p.csv").works();
 }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_search::rng::fingerprint;
 
+use crate::memory::read_file;
 use crate::params::Params;
 use crate::read::Rows;
 use crate::write::write_atomically;
@@ -111,8 +112,7 @@ impl Checkpoint {
 
     /// Reads a file; what is damaged, foreign or too new is an error that says so.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path)
-            .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+        let bytes = read_file(path)?;
         Checkpoint::from_bytes(&bytes).map_err(|message| refused(path, message))
     }
 

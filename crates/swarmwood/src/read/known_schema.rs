@@ -76,10 +76,11 @@ pub(super) fn matching(
 ) -> Result<Rows> {
     let table = OpenTable::open(origin.open()?, options.delimiter)?;
     let mut collector = ChunkCollector::new(limits, table.meter());
+    let (location, memory) = (table.location().clone(), options.memory_limit());
     let (frame, warnings) =
         read_table_with_schema(table, schema, options, TargetUse::Required, &mut |chunk| {
             collector.add(chunk);
-            Ok(())
+            collector.check_memory(chunk, memory, &location)
         })?;
     let rows = collector.rows();
     if rows == 0 {

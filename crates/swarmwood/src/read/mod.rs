@@ -105,6 +105,15 @@ pub struct ReadOptions {
     pub task: TaskChoice,
     /// The class that counts as positive in a two-class task.
     pub positive: Option<String>,
+    /// Bytes of memory that the rows may need in training; half of the machine's if not given.
+    pub max_memory: Option<u64>,
+}
+
+impl ReadOptions {
+    /// Bytes of memory that the rows may need.
+    fn memory_limit(&self) -> u64 {
+        self.max_memory.unwrap_or_else(crate::memory::default_limit)
+    }
 }
 
 /// Whether to continue reading.

@@ -12,6 +12,7 @@ use super::packed_chunk::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
 use super::source::RereadableSource;
 use super::stored_rows::StoredRows;
+use crate::memory::size_text;
 use crate::{Error, Result};
 
 /// Rows with their schema, ready for training: kept in memory if small, read again from the source
@@ -41,6 +42,8 @@ struct Store {
     /// The same for a borrowed table, as a set: it stays in memory beside the bins.
     sampled_set: OnceLock<RowSet>,
     origin: Option<(RereadableSource, ReadOptions)>,
+    /// Bytes that rows of a file may need; rows in the caller's memory have no limit.
+    memory_limit: Option<u64>,
 }
 
 impl Store {
@@ -96,6 +99,23 @@ impl RowSet {
 }
 
 impl Rows {
+    /// Refuses rows of a file that need more memory than their limit if every cell takes so many
+    /// bytes. Rows in the caller's memory have no limit.
+    pub(crate) fn check_memory(&self, cell_bytes: u64) -> Result<()> {
+        let Some(limit) = self.store.memory_limit else { return Ok(()) };
+        let cells = self.rows as u64 * (self.schema.features.len() as u64 + 1);
+        let needed = cells.saturating_mul(cell_bytes);
+        if needed <= limit {
+            return Ok(());
+        }
+        Err(Error::Run(format!(
+            "this method has all rows in memory at once, which takes {}, but the limit is {}; use \
+             fewer rows or columns, another method, or raise the limit with --max-memory",
+            size_text(needed),
+            size_text(limit)
+        )))
+    }
+
     /// Rows that were read. The source is needed if only a sample of them is stored.
     pub(super) fn new(
         schema: Schema,
@@ -104,6 +124,7 @@ impl Rows {
         stored: StoredRows,
         origin: Option<(RereadableSource, ReadOptions)>,
     ) -> Rows {
+        let memory_limit = origin.as_ref().map(|(_, options)| options.memory_limit());
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
         let origin = origin.filter(|_| matches!(stored, StoredRows::Sample { .. }));
         let store = Store {
@@ -113,6 +134,7 @@ impl Rows {
             sampled: OnceLock::new(),
             sampled_set: OnceLock::new(),
             origin,
+            memory_limit,
         };
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }

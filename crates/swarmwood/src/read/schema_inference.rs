@@ -32,6 +32,7 @@ pub(super) fn read_training(
     limits: RetentionLimits,
 ) -> Result<Rows> {
     let mut texts = BTreeSet::new();
+    let memory = options.memory_limit();
     loop {
         let table = OpenTable::open(origin.open()?, options.delimiter)?;
         let layout = TableLayout::of(table.names(), options, table.location())?;
@@ -52,6 +53,7 @@ pub(super) fn read_training(
             }
             first = false;
             collector.add(&chunk);
+            collector.check_memory(&chunk, memory, &frame.location)?;
             Ok(ReadProgress::Continue)
         })?;
         let words = columns_with_words(&frame);

@@ -5,10 +5,18 @@ use swarmwood_learn::data::Chunk;
 use super::WEIGHT_SUMS;
 use super::borrowed::BorrowedTable;
 use super::frame::ChunkFrame;
+use super::location::SourceLocation;
 use super::packed_chunk::PackedChunk;
 use super::sample::{SampleBatch, Sampler};
 use super::source::ReadMeter;
 use crate::Result;
+use crate::memory::size_text;
+
+/// Bytes of training for each row beside a byte per feature: target, scores, derivatives, leaf.
+const BYTES_PER_ROW: usize = 24;
+
+/// The share of a file from which the number of all rows is estimated.
+const LEAST_SHARE: f64 = 0.02;
 
 /// How much is stored in memory.
 #[derive(Debug, Clone, Copy)]
@@ -91,6 +99,34 @@ impl ChunkCollector {
             }
             self.sampler = Some(sampler);
         }
+    }
+
+    /// Refuses rows that need more memory than there is, as soon as that is clear: a small file may
+    /// hold many compressed rows.
+    pub(super) fn check_memory(
+        &self,
+        chunk: &Chunk,
+        limit: u64,
+        location: &SourceLocation,
+    ) -> Result<()> {
+        let row_bytes = (BYTES_PER_ROW + chunk.columns.len()) as f64;
+        let share = self.meter.as_ref().map_or(1.0, ReadMeter::share);
+        let now = self.rows as f64 * row_bytes;
+        let expected = if share >= LEAST_SHARE { now / share } else { now };
+
+        // What is expected is not exact, so it must exceed the limit clearly.
+        if now <= limit as f64 && expected <= 1.5 * limit as f64 {
+            return Ok(());
+        }
+        let message = format!(
+            "there are {} rows or more, and training on them takes {} of memory or more; the limit \
+             is {}",
+            (now.max(expected) / row_bytes) as u64,
+            size_text(now.max(expected) as u64),
+            size_text(limit)
+        );
+        let help = "use fewer rows or columns, or raise the limit with --max-memory";
+        Err(location.fault(message, help))
     }
 
     /// Whether the rows to come will clearly not fit, so that keeping these any longer only takes

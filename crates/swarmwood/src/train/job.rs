@@ -18,6 +18,9 @@ use crate::predict::Scorer;
 use crate::read::Rows;
 use crate::{Error, Result, registry};
 
+/// Bytes of a cell where all rows are in memory at once: its number, its rank and a copy of each.
+const CELL_BYTES: u64 = 16;
+
 /// The largest magnitude of a numerical target, for every method.
 const LARGEST_TARGET: f64 = 1e30;
 
@@ -233,6 +236,7 @@ pub(super) fn add_rows(
 
 /// All rows in one chunk.
 pub(super) fn gather(rows: &Rows) -> Result<Chunk> {
+    rows.check_memory(CELL_BYTES)?;
     let mut all: Option<Chunk> = None;
     rows.for_each_chunk(&mut |chunk| {
         match &mut all {
