@@ -3,10 +3,9 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use swarmwood::Result;
 
-use crate::{console, evaluate, inspect, predict, report, rules, study, train, tune};
+use crate::{console, evaluate, export, inspect, predict, report, rules, study, train, tune};
 
-const ABOUT: &str =
-    "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, report";
+const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, export, report";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +17,7 @@ Examples:
   swarmwood evaluate model.json test.csv --json
   swarmwood inspect model.json --plot tree.svg
   swarmwood rules model.json --format sql
+  swarmwood export model.json --out model.onnx --verify
   swarmwood report model.json --data test.csv --out report.html
 
 Exit codes: 0 success, 1 the run failed, 2 invalid arguments or data, 130 interrupted without a
@@ -41,6 +41,7 @@ pub fn command() -> Command {
             evaluate::command(),
             inspect::command(),
             rules::command(),
+            export::command(),
             report::command(),
             completions_command(),
         ])

@@ -5,6 +5,7 @@ mod chart;
 mod cli;
 mod console;
 mod evaluate;
+mod export;
 mod files;
 mod flags;
 mod format;
@@ -55,6 +56,7 @@ fn run() -> ExitCode {
         Some(("evaluate", flags)) => evaluate::run(flags),
         Some(("inspect", flags)) => inspect::run(flags),
         Some(("rules", flags)) => rules::run(flags),
+        Some(("export", flags)) => export::run(flags),
         Some(("report", flags)) => report::run(flags),
         Some(("completions", flags)) => cli::print_completions(flags),
         // Clap requires a subcommand and knows no others.

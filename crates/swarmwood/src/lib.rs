@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod error;
 pub mod evaluate;
+pub mod export;
 pub mod memory;
 pub mod message;
 pub mod params;

@@ -31,7 +31,13 @@
 //!
 //! **Invariant:** a format that supports a model writes it, always as the same bytes.
 
+mod literal;
+mod model_c;
+mod model_javascript;
 mod model_json;
+mod model_lightgbm;
+mod model_python;
+mod model_sql;
 mod model_text;
 mod options;
 mod rules_format;
@@ -40,8 +46,10 @@ mod rules_markdown;
 mod rules_python;
 mod rules_sql;
 mod rules_text;
+mod scoring_form;
 mod tree_dot;
 mod tree_svg;
+mod verification;
 
 #[cfg(test)]
 mod leaf_table;
@@ -49,6 +57,9 @@ mod leaf_table;
 mod tests;
 
 pub use options::{ExportOption, ExportOptions, OptionValues};
+pub use verification::{
+    Harness, InputPrecision, Tolerance, Verification, probe_rows, rows_json, rows_text,
+};
 
 use crate::ensemble::Model;
 use crate::rules::RuleSet;
@@ -57,6 +68,11 @@ use crate::rules::RuleSet;
 const FORMATS: &[&dyn ExportFormat] = &[
     &model_json::ModelJson,
     &model_text::ModelText,
+    &model_c::ModelC,
+    &model_javascript::ModelJavascript,
+    &model_lightgbm::ModelLightgbm,
+    &model_python::ModelPython,
+    &model_sql::ModelSql,
     &rules_text::TEXT,
     &rules_markdown::MARKDOWN,
     &rules_json::JSON,
@@ -104,6 +120,34 @@ pub trait ExportFormat: Sync {
         options: &ExportOptions,
         out: &mut Vec<u8>,
     ) -> Result<(), ExportError>;
+
+    /// Files that belong beside the export and have its name with another extension.
+    fn companions(
+        &self,
+        _: &ExportInput<'_>,
+        _: &ExportOptions,
+    ) -> Result<Vec<CompanionFile>, ExportError> {
+        Ok(Vec::new())
+    }
+
+    /// A fact about this export that its user may want to know.
+    fn note(&self, _: &ExportInput<'_>, _: &ExportOptions) -> Result<Option<String>, ExportError> {
+        Ok(None)
+    }
+
+    /// How the export is run to check it; `None` if it is not meant to be run.
+    fn verification(&self, _: &ExportInput<'_>, _: &ExportOptions) -> Option<Verification> {
+        None
+    }
+}
+
+/// A file beside an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompanionFile {
+    /// The extension, without the dot.
+    pub extension: &'static str,
+    /// The content.
+    pub bytes: Vec<u8>,
 }
 
 /// What an export contains.
@@ -122,18 +166,31 @@ pub enum ExportContent {
 pub struct ExportInput<'a> {
     model: &'a Model,
     rules: Option<&'a RuleSet<'a>>,
+    file_stem: &'a str,
 }
 
 impl<'a> ExportInput<'a> {
     /// A model alone.
     pub fn new(model: &'a Model) -> Self {
-        ExportInput { model, rules: None }
+        ExportInput { model, rules: None, file_stem: "model" }
     }
 
     /// A model with one tree and its rules, whose statistics may have been counted on data. Formats
     /// of rules write these instead of computing their own.
     pub fn with_rules(model: &'a Model, rules: &'a RuleSet<'a>) -> Self {
-        ExportInput { model, rules: Some(rules) }
+        ExportInput { model, rules: Some(rules), file_stem: "model" }
+    }
+
+    /// The same input, written to a file with this name, without its extension. Files that refer to
+    /// each other use it.
+    #[must_use]
+    pub fn with_file_stem(self, file_stem: &'a str) -> Self {
+        ExportInput { file_stem, ..self }
+    }
+
+    /// The name of the file, without its extension.
+    pub fn file_stem(&self) -> &'a str {
+        self.file_stem
     }
 }
 
@@ -163,6 +220,12 @@ pub enum ExportError {
     Option {
         /// Name of the option.
         name: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The export cannot have this file name.
+    #[error("{message}")]
+    FileName {
         /// What is wrong.
         message: String,
     },

@@ -1,7 +1,8 @@
 //! The native model file (`docs/model-format.md`).
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, UnsupportedModel,
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, Harness,
+    UnsupportedModel, Verification,
 };
 use crate::ensemble::Model;
 use crate::format;
@@ -39,5 +40,9 @@ impl ExportFormat for ModelJson {
         let json = format::to_json(input.model).map_err(UnsupportedModel::new)?;
         out.extend_from_slice(json.as_bytes());
         Ok(())
+    }
+
+    fn verification(&self, _: &ExportInput<'_>, _: &ExportOptions) -> Option<Verification> {
+        Some(Verification::exact(Harness::ReadBack))
     }
 }

@@ -25,7 +25,22 @@ pub enum OptionValues {
     },
     /// One of some names, each with a description; the first one is the default.
     Choice(&'static [(&'static str, &'static str)]),
+    /// Any text; the format checks it.
+    Text {
+        /// The value if none is set.
+        default: &'static str,
+    },
 }
+
+/// What the exported model computes, for formats that lack some links.
+pub(super) const RESULT: ExportOption = ExportOption {
+    name: "result",
+    help: "what the exported model computes",
+    values: OptionValues::Choice(&[
+        ("prediction", "numbers or probabilities"),
+        ("raw", "raw scores, before the link"),
+    ]),
+};
 
 /// Values of options, by name.
 ///
@@ -69,7 +84,7 @@ impl ExportOptions {
                         names.join(", ")
                     )));
                 }
-                OptionValues::Count { .. } | OptionValues::Choice(_) => {}
+                _ => {}
             }
         }
         Ok(())
@@ -80,6 +95,7 @@ impl ExportOptions {
         match (self.values.get(option.name), option.values) {
             (Some(value), _) => value.clone(),
             (None, OptionValues::Count { default }) => default.to_string(),
+            (None, OptionValues::Text { default }) => default.to_string(),
             (None, OptionValues::Choice(choices)) => {
                 choices.first().map_or_else(String::new, |(name, _)| (*name).to_string())
             }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::literal::quoted;
 use super::rules_format::RulesFormat;
 use crate::number_format::{exact, python_literal};
 use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
@@ -47,7 +48,7 @@ fn to_python(rules: &RuleSet<'_>) -> String {
     for (feature, variable) in &variables {
         text.push_str(&format!(
             "    {variable} = row.get({})\n",
-            literal(&rules.schema.features[*feature as usize].name)
+            quoted(&rules.schema.features[*feature as usize].name)
         ));
         if is_number(feature) {
             text.push_str(&format!("    {variable} = nan if {variable} is None else {variable}\n"));
@@ -98,7 +99,7 @@ fn variables(rules: &RuleSet<'_>) -> BTreeMap<u32, String> {
 fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> String {
     match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
-        (RulePrediction::Class(_), Some(name)) => literal(name),
+        (RulePrediction::Class(_), Some(name)) => quoted(name),
         (RulePrediction::Number(value), _) => python_literal(value),
     }
 }
@@ -137,26 +138,10 @@ fn test(
 /// A test for one of several texts.
 fn among(name: &str, texts: &[&str], one: &str, several: &str) -> String {
     match texts {
-        [text] => format!("{name} {one} {}", literal(text)),
+        [text] => format!("{name} {one} {}", quoted(text)),
         _ => format!(
             "{name} {several} ({})",
-            texts.iter().map(|text| literal(text)).collect::<Vec<_>>().join(", ")
+            texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", ")
         ),
     }
-}
-
-/// A text of Python.
-fn literal(text: &str) -> String {
-    let mut literal = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => literal.extend(['\\', letter]),
-            letter if letter.is_control() => {
-                literal.push_str(&format!("\\u{:04x}", u32::from(letter)))
-            }
-            letter => literal.push(letter),
-        }
-    }
-    literal.push('"');
-    literal
 }

@@ -49,7 +49,9 @@ fn options_are_checked_by_name_and_value() {
             let default = ExportOptions::default().get(option);
             let plain = export(format, &ExportInput::new(&model), &ExportOptions::default());
             assert_eq!(attempt(option.name, &default).ok(), plain.ok(), "{}", option.name);
-            assert!(attempt(option.name, "no such value").unwrap_err().contains("must be"));
+            if !matches!(option.values, OptionValues::Text { .. }) {
+                assert!(attempt(option.name, "no such value").unwrap_err().contains("must be"));
+            }
             assert!(!option.help.is_empty());
         }
     }
