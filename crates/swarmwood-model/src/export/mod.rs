@@ -36,10 +36,12 @@ mod model_c;
 mod model_javascript;
 mod model_json;
 mod model_lightgbm;
+mod model_onnx;
 mod model_python;
 mod model_sql;
 mod model_text;
 mod options;
+mod protobuf;
 mod rules_format;
 mod rules_json;
 mod rules_markdown;
@@ -71,6 +73,7 @@ const FORMATS: &[&dyn ExportFormat] = &[
     &model_c::ModelC,
     &model_javascript::ModelJavascript,
     &model_lightgbm::ModelLightgbm,
+    &model_onnx::ModelOnnx,
     &model_python::ModelPython,
     &model_sql::ModelSql,
     &rules_text::TEXT,

@@ -142,6 +142,13 @@ fn compare(
             Prediction::Number(number) => vec![number],
             Prediction::Class { probabilities, .. } => probabilities,
         };
+        // Beyond the exponential functions, predictions differ by what raw scores may.
+        let largest = raw.iter().fold(0.0_f64, |largest, score| largest.max(score.abs()));
+        let given = verification.tolerance.absolute + verification.tolerance.relative * largest;
+        let predictions = Tolerance {
+            absolute: PREDICTION_TOLERANCE.absolute + 2.0 * given,
+            relative: PREDICTION_TOLERANCE.relative + 2.0 * given,
+        };
         let raw_count = raw.len();
         let expected = match found.len() == raw_count {
             true => raw,
@@ -154,7 +161,7 @@ fn compare(
             let (what, tolerance) = if at < raw_count {
                 ("raw score", &verification.tolerance)
             } else {
-                ("prediction", &PREDICTION_TOLERANCE)
+                ("prediction", &predictions)
             };
             if !tolerance.accepts(*expected, *found) {
                 return Err(failure(format!(
