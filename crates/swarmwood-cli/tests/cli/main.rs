@@ -5,6 +5,7 @@ mod bad_models;
 mod bad_params;
 mod calibration;
 mod checkpoints;
+mod exports;
 mod files;
 mod happy;
 mod hostile_names;
