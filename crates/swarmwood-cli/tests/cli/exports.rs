@@ -55,7 +55,7 @@ fn inputs_are_never_overwritten() {
 #[test]
 fn what_cannot_be_exported_is_refused_with_what_can() {
     let dir = trained();
-    let formats = "must be one of json, text, c, js, lightgbm, onnx, python, sql";
+    let formats = "must be one of json, text, c, js, lightgbm, onnx, python, sql, xgboost";
     dir.fails("export r.json --format excel --out m.x", 2, &["format: is 'excel'", formats]);
     dir.fails("export r.json --format pyton --out m.x", 2, &["did you mean 'python'?"]);
     dir.fails("export r.json --out m.xlsx", 2, &["extension of no format", "json, text, c"]);

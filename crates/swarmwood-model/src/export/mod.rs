@@ -40,6 +40,7 @@ mod model_onnx;
 mod model_python;
 mod model_sql;
 mod model_text;
+mod model_xgboost;
 mod options;
 mod protobuf;
 mod rules_format;
@@ -76,6 +77,7 @@ const FORMATS: &[&dyn ExportFormat] = &[
     &model_onnx::ModelOnnx,
     &model_python::ModelPython,
     &model_sql::ModelSql,
+    &model_xgboost::ModelXgboost,
     &rules_text::TEXT,
     &rules_markdown::MARKDOWN,
     &rules_json::JSON,

@@ -81,7 +81,7 @@ pub enum InputPrecision {
     Double,
     /// All 64-bit floats, but numbers up to this distance from 0 are taken for 0.
     ZeroWithin(f64),
-    /// 32-bit floats.
+    /// Finite 32-bit floats.
     Single,
     /// Multiples of a power of two: one exponent per feature, the negated power.
     FixedPoint(Vec<i32>),
@@ -94,7 +94,7 @@ impl InputPrecision {
             InputPrecision::Double => number,
             InputPrecision::ZeroWithin(zero) if number.abs() <= *zero => 0.0,
             InputPrecision::ZeroWithin(_) => number,
-            InputPrecision::Single => f64::from(number as f32),
+            InputPrecision::Single => f64::from((number as f32).clamp(f32::MIN, f32::MAX)),
             InputPrecision::FixedPoint(shifts) => {
                 let shift = shifts.get(feature).copied().unwrap_or(0);
                 let limit = f64::from(i32::MAX);
@@ -116,7 +116,8 @@ impl InputPrecision {
             }
             InputPrecision::Single => {
                 let near = threshold as f32;
-                [near.next_down().into(), near.into(), near.next_up().into()]
+                [near.next_down(), near, near.next_up()]
+                    .map(|number| self.round(feature, f64::from(number)))
             }
             InputPrecision::FixedPoint(shifts) => {
                 let shift = shifts.get(feature).copied().unwrap_or(0);

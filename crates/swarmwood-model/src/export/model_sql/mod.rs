@@ -159,7 +159,7 @@ impl Query<'_> {
             dialect.table_expression()
         );
         text.push_str(&lines(self.input_columns()));
-        text.push_str(&format!("  FROM {}\n)", table.join(".")));
+        text.push_str(&format!("  FROM {} sw_source\n)", table.join(".")));
 
         let last = if self.form.linear.is_empty() {
             self.tree_steps(&mut text)
@@ -194,13 +194,18 @@ impl Query<'_> {
     }
 
     fn input_columns(&self) -> Vec<String> {
-        let mut columns: Vec<String> =
-            self.carried().iter().map(|(name, alias)| format!("{name} AS {alias}")).collect();
+        let mut columns: Vec<String> = self
+            .carried()
+            .iter()
+            .map(|(name, alias)| format!("sw_source.{name} AS {alias}"))
+            .collect();
         let used = self.form.is_used();
         for (at, feature) in
             self.form.schema.features.iter().enumerate().filter(|(at, _)| used[*at])
         {
-            let name = self.dialect.identifier(&feature.name);
+            // SQLite takes the quoted name of a column that does not exist for a text, unless it
+            // names the table.
+            let name = format!("sw_source.{}", self.dialect.identifier(&feature.name));
             let column = match feature.kind {
                 Kind::Number => self.dialect.number_column(&name),
                 Kind::Category { .. } => self.dialect.text_column(&name),
@@ -563,7 +568,7 @@ for number, row in enumerate(table["rows"]):
         values.append(value)
     rows.append(values + [number])
 connection.executemany(f"INSERT INTO input VALUES ({', '.join('?' * len(names))})", rows)
-cursor = connection.execute(open(sys.argv[1], encoding="utf-8").read())
+cursor = connection.execute(open(sys.argv[1], encoding="utf-8", newline="").read())
 titles = [column[0] for column in cursor.description]
 shown = [at for at, title in enumerate(titles) if title.startswith("raw_score_") and at >= len(names) - 1]
 if table["classes"]:
