@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import Any, Self
@@ -363,6 +365,55 @@ class Estimator(BaseEstimator):
         """Write a model file, which the command line and Rust read as well."""
         check_is_fitted(self, "_model")
         self._model.save(os.fspath(path))
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        verify: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Write the model for another program.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write.
+        format : str, optional
+            'onnx', 'lightgbm', 'xgboost', 'c', 'sql', 'js', 'python', 'json' or 'text'; by default
+            the one of the file's extension.
+        verify : bool
+            Whether to run the export and compare it with the model before it is written.
+        **options
+            Options of the format, such as `dialect="postgres"` or `integer=8`.
+
+        Returns
+        -------
+        dict
+            'files' that were written, a 'note', and with `verify` whether the export was
+            'verified', on how many 'rows', and the largest 'raw_difference' and
+            'prediction_difference', or the 'reason' why it was not run.
+
+        """
+        check_is_fitted(self, "_model")
+        texts = [(name, str(value)) for name, value in options.items()]
+        python = sys.executable if verify else None
+        return self._model.export(os.fspath(path), format, texts, python)
+
+    def to_lightgbm(self) -> Any:
+        """Return the same model as a `lightgbm.Booster`.
+
+        Tools for LightGBM's models work with it, such as `shap.TreeExplainer`. Needs the package
+        lightgbm, and a model with trees.
+        """
+        check_is_fitted(self, "_model")
+        import lightgbm
+
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "model.lightgbm")
+            self._model.export(path)
+            return lightgbm.Booster(model_file=path)
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
         """Read a model file of this library, XGBoost, LightGBM or CatBoost."""

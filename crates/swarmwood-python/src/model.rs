@@ -6,6 +6,9 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
+use swarmwood::export::{
+    ExportReport, ExportRequest, VerifyOutcome, VerifyRequest, choose_format, write_export,
+};
 use swarmwood::model::export::{ExportContent, ExportInput, ExportOptions, export_text, find};
 use swarmwood::model::predict::Predictions;
 use swarmwood::model::{
@@ -97,6 +100,43 @@ struct NodeRecord {
     cover: f64,
 }
 
+/// What was exported, as a dictionary.
+#[derive(IntoPyObject)]
+struct ExportRecord {
+    files: Vec<PathBuf>,
+    note: Option<String>,
+    verified: bool,
+    reason: Option<String>,
+    rows: Option<usize>,
+    raw_difference: Option<f64>,
+    prediction_difference: Option<f64>,
+}
+
+impl ExportRecord {
+    fn new(report: ExportReport) -> ExportRecord {
+        let mut record = ExportRecord {
+            files: report.files,
+            note: report.note,
+            verified: false,
+            reason: None,
+            rows: None,
+            raw_difference: None,
+            prediction_difference: None,
+        };
+        match report.verification.map(|verification| verification.outcome) {
+            None => {}
+            Some(VerifyOutcome::Unavailable(reason)) => record.reason = Some(reason),
+            Some(VerifyOutcome::Verified { rows, raw, prediction }) => {
+                record.verified = true;
+                record.rows = Some(rows);
+                record.raw_difference = Some(raw);
+                record.prediction_difference = prediction;
+            }
+        }
+        record
+    }
+}
+
 #[pymethods]
 impl PyModel {
     /// Reads the bytes of a model file of this library, XGBoost, LightGBM or CatBoost.
@@ -126,6 +166,37 @@ impl PyModel {
     /// The text of the model file.
     fn to_json(&self) -> PyResult<String> {
         guarded(|| store::to_text(&self.model).map_err(python_error))
+    }
+
+    /// Exports the model to a file; returns the files that were written, a note, and what the
+    /// verification found: the rows, the largest difference of raw scores and of predictions, or
+    /// the reason why it was not run.
+    #[pyo3(signature = (path, format=None, options=Vec::new(), verify_with=None))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        options: Vec<(String, String)>,
+        verify_with: Option<PathBuf>,
+    ) -> PyResult<ExportRecord> {
+        guarded(|| {
+            let format = choose_format(format, &path).map_err(python_error)?;
+            let options = options
+                .into_iter()
+                .fold(ExportOptions::default(), |all, (name, value)| all.with(name, value));
+            let verify = verify_with.as_deref().map(|python| VerifyRequest { data: None, python });
+            let request = ExportRequest {
+                model: &self.model,
+                model_path: None,
+                format,
+                options,
+                path: &path,
+                verify,
+            };
+            let report = py.detach(|| write_export(&request)).map_err(python_error)?;
+            Ok(ExportRecord::new(report))
+        })
     }
 
     /// How pickle and copy restore the model.
