@@ -111,16 +111,19 @@ fn sqlite_scores_as_the_model() {
 #[test]
 #[ignore = "takes minutes and needs Python packages; run with --ignored"]
 fn a_thousand_random_models_agree_in_every_format() {
-    let formats: [(&str, Options); 6] = [
-        ("js", &[]),
-        ("python", &[]),
-        ("sql", &[("dialect", "sqlite")]),
-        ("sql", &[("dialect", "duckdb")]),
-        ("lightgbm", &[("result", "raw")]),
-        ("c", &[]),
+    let formats: [(&str, Options, u64); 8] = [
+        ("js", &[], 1000),
+        ("python", &[], 1000),
+        ("sql", &[("dialect", "sqlite")], 1000),
+        ("c", &[], 1000),
+        // A second each to start their packages.
+        ("sql", &[("dialect", "duckdb")], 100),
+        ("lightgbm", &[], 100),
+        ("onnx", &[], 100),
+        ("onnx", &[("inputs", "columns")], 100),
     ];
-    for (format, options) in formats {
-        let prediction = verify_random(format, options, 1000, 100_000);
+    for (format, options, models) in formats {
+        let prediction = verify_random(format, options, models, 100_000);
         println!("{format} {options:?}: largest difference of predictions {prediction:e}");
     }
 }
