@@ -5,7 +5,7 @@ use crate::ensemble::{Body, Link, Member, Shape};
 use crate::picture::tests::single;
 use crate::rules::tests::worked;
 use crate::rules::{MAX_RULE_LEAVES, RuleMerge};
-use crate::samples::any_model;
+use crate::samples::{any_model, rows};
 use crate::schema::{Kind, TargetKind};
 use crate::tree::{Child, Leaf, Node, Split, Test, Tree};
 
@@ -138,6 +138,18 @@ proptest! {
         let format = find(ExportContent::Drawing, "dot").unwrap();
         let dot = export_text(format, &ExportInput::new(&model), &ExportOptions::default()).unwrap();
         prop_assert_eq!(dot.matches(" -> ").count(), 2 * (leaves - 1));
+    }
+
+    /// The importer of LightGBM's models reads what the export writes, without a loss.
+    #[test]
+    fn lightgbm_files_are_read_back(model in any_model(), seed in any::<u64>()) {
+        let format = find(ExportContent::Model, "lightgbm").unwrap();
+        prop_assume!(format.supports(&model).is_ok());
+        let bytes = export(format, &ExportInput::new(&model), &ExportOptions::default()).unwrap();
+        let again = crate::format::read(&bytes).unwrap();
+        for row in rows(seed, &model, 20) {
+            prop_assert_eq!(again.raw_row(&row, None).unwrap(), model.raw_row(&row, None).unwrap());
+        }
     }
 
     /// A format that supports a model writes it, twice as the same bytes; one that does not says
