@@ -576,5 +576,6 @@ if table["classes"]:
 elif titles[-1] == "prediction":
     shown.append(len(titles) - 1)
 for row in cursor.fetchall():
-    print(*(repr(float(row[at])) for at in shown))
+    # SQLite has no NaN: it is NULL there.
+    print(*(repr(float("nan") if row[at] is None else float(row[at])) for at in shown))
 "#;
