@@ -143,7 +143,8 @@ fn compare(
             Prediction::Class { probabilities, .. } => probabilities,
         };
         // Beyond the exponential functions, predictions differ by what raw scores may.
-        let largest = raw.iter().fold(0.0_f64, |largest, score| largest.max(score.abs()));
+        let finite = raw.iter().filter(|score| score.is_finite());
+        let largest = finite.fold(0.0_f64, |largest, score| largest.max(score.abs()));
         let given = verification.tolerance.absolute + verification.tolerance.relative * largest;
         let predictions = Tolerance {
             absolute: PREDICTION_TOLERANCE.absolute + 2.0 * given,
