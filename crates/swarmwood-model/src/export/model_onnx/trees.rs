@@ -67,9 +67,9 @@ impl EnsembleTable {
                 ScoringTest::AtMost { threshold, missing } => {
                     self.push(node.feature, AT_MOST, *threshold, *missing, yes, no);
                 }
-                // A set may not be empty; no code is negative beyond -1.
+                // A set may not be empty; no code is at most minus infinity.
                 ScoringTest::OneOf(levels) if levels.is_empty() => {
-                    self.push(node.feature, AT_MOST, f64::NEG_INFINITY, false, no, no);
+                    self.push(node.feature, AT_MOST, f64::NEG_INFINITY, false, yes, no);
                 }
                 ScoringTest::OneOf(levels) => {
                     self.members.extend(levels.iter().map(|code| f64::from(*code)));
