@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use swarmwood::checkpoint::{Checkpoint, Keep, snapshot};
 use swarmwood::learn::event::Event;
-use swarmwood::params::{Params, ValidParams};
+use swarmwood::params::{Gather, ValidParams};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Datum;
 use swarmwood::search::rng::Stream;
@@ -33,10 +33,10 @@ fn rows(target: &str) -> Rows {
 }
 
 fn params(given: &[(&str, &str)]) -> ValidParams {
-    let mut params = Params::default();
-    params.set("threads", "1").unwrap();
-    given.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-    params.check().unwrap()
+    let mut gather = Gather::default();
+    gather.set("threads", "1");
+    given.iter().for_each(|(name, value)| gather.set(name, value));
+    gather.finish().unwrap()
 }
 
 fn train(rows: &Rows, params: &ValidParams, path: &Path, resume: bool) -> Result<TrainResult> {

@@ -71,7 +71,13 @@ const RUNS: [Run; 31] = [
     (
         "swarm total",
         "price",
-        &[("method", "swarm"), ("total_leaves", "24"), ("growth", "leaf"), ("depth", "0")],
+        &[
+            ("method", "swarm"),
+            ("trees", "0"),
+            ("total_leaves", "24"),
+            ("growth", "leaf"),
+            ("depth", "0"),
+        ],
     ),
     (
         "sgbdt",

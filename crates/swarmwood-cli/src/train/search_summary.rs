@@ -63,7 +63,14 @@ fn ensemble_text(report: &EnsembleSearchReport) -> String {
 }
 
 fn ensemble_json(report: &EnsembleSearchReport) -> Value {
-    let candidate = |one: &CandidateScore| json!({"name": one.name, "cv_loss": one.score});
+    let candidate = |one: &CandidateScore| {
+        json!({
+            "name": one.name,
+            "cv_loss": one.score,
+            "standard_error": one.deviation,
+            "folds": one.folds,
+        })
+    };
     let progress = &report.progress;
     json!({
         "selected": report.chosen,

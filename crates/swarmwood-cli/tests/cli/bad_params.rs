@@ -14,13 +14,13 @@ fn dir() -> Scratch {
 #[test]
 fn all_violations_are_reported_together_before_reading() {
     let dir = dir();
-    let line = "train absent.csv --target price --out m.json --trees 0 --learning-rate -0.5 --depth 40 --max-bin 256 \
+    let line = "train absent.csv --target price --out m.json --trees 1000001 --learning-rate -0.5 --depth 40 --max-bin 256 \
                 --growth sideways --subsample 0 --quantile 1 --lambda nan --threads many --task guess --delimiter ::";
     let output = dir.fails(
         line,
         2,
         &[
-            "error: trees: is 0, must be a whole number from 1 to 1000000",
+            "error: trees: is 1000001, must be a whole number from 0 to 1000000",
             "error: learning_rate: is -0.5, must be a number above 0, at most 1",
             "error: depth: is 40",
             "error: max_bin: is 256, must be a whole number from 0 to 255",
@@ -34,6 +34,19 @@ fn all_violations_are_reported_together_before_reading() {
         ],
     );
     assert_eq!(output.err.matches("error: ").count(), 11, "{}", output.err);
+}
+
+#[test]
+fn a_size_is_given_once() {
+    let dir = dir();
+    let both = "train t.csv --target price --out m.json --total-leaves 64 --trees 4";
+    dir.fails(
+        both,
+        2,
+        &["total_leaves: is 64, but the size is also given by trees and max_leaves"],
+    );
+    let none = "train t.csv --target price --out m.json --method greedy --trees 0";
+    dir.fails(none, 2, &["trees: is 0, must be at least 1 with method greedy"]);
 }
 
 #[test]

@@ -38,6 +38,13 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// The same candidate, named with its shape.
+    pub fn named_with_shape(self) -> Self {
+        let EnsembleShape { trees, max_leaves, .. } = self.shape;
+        let name = format!("{}, {trees} x {max_leaves}", self.name);
+        Candidate { name, ..self }
+    }
+
     /// Trees of a whole fit, those of all outputs.
     pub fn trees(&self, objective: &dyn Objective) -> u64 {
         self.shape.trees as u64 * objective.outputs() as u64
@@ -103,7 +110,63 @@ fn greedy(
     }
 }
 
-/// Greedy candidates. The one with a price on splits needs the noise: [`priced_greedy`].
+/// Greedy candidates of one of several shapes.
+pub fn greedy_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
+    let h = profile.hessian;
+    let rates = size(shape).rates;
+    let of_classes =
+        |rate: f64, least: f64, label: &str| greedy(shape, rate, 1.0, 0.0, least, label);
+    let of_numbers =
+        |rate: f64, l: f64, label: &str| greedy(shape, rate, l * h, 0.0, 5.0 * h, label);
+    if !profile.classes {
+        let plain = rates.iter().map(|&rate| of_numbers(rate, 1.0, ""));
+        let damped = rates[..2].iter().map(|&rate| of_numbers(rate, 10.0, ", lambda 10"));
+        return plain.chain(damped).collect();
+    }
+    let mut candidates: Vec<Candidate> =
+        [0.5, 0.3, 0.15].iter().map(|&rate| of_classes(rate, 1.0, "")).collect();
+    if shape.max_leaves <= SMALL_TREE {
+        candidates.extend([0.5, 0.3].map(|rate| of_classes(rate, 0.1, ", smaller leaves")));
+    }
+    candidates
+}
+
+/// Leaves of a tree that is small.
+const SMALL_TREE: usize = 8;
+
+/// The search strategies of one of several shapes; the first tells how good the shape is.
+pub fn searches_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
+    if !profile.classes {
+        return search_candidates(shape, profile);
+    }
+    let noise = profile.noise.min(0.97);
+    let odds = shape.trees as f64 * noise / (1.0 - noise);
+    let strategy = |c: f64, kappa: f64| SearchStrategy {
+        lambda: c * odds,
+        ridge: Ridge::Hierarchical,
+        kappa: 0.25 * kappa,
+        gamma: 0.0,
+        min_child_weight: 1.0,
+        start_rate: match shape.max_leaves {
+            0..=4 => 0.15,
+            5..=16 => 0.3,
+            _ => 0.5,
+        },
+        sweeps: 4,
+        pairs: 0,
+    };
+    let candidate = |(c, kappa): (f64, f64)| {
+        let dropout = if kappa > 0.0 { format!(", dropout {kappa}") } else { String::new() };
+        let name = format!("search, ridge {c}{dropout}");
+        Candidate { name, method: FitMethod::Search(strategy(c, kappa)), shape: *shape }
+    };
+    // Trees of few leaves need less shrinkage.
+    let (first, second) = if shape.max_leaves <= SMALL_TREE { (0.7, 2.0) } else { (2.0, 0.7) };
+    [(first, 0.2), (first, 0.0), (second, 0.2), (second, 0.0)].map(candidate).into()
+}
+
+/// Greedy candidates of the only shape. The one with a price on splits needs the noise:
+/// [`priced_greedy`].
 pub fn greedy_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
     let size = size(shape);
     let h = profile.hessian;
@@ -185,12 +248,11 @@ fn price(profile: &DataProfile) -> f64 {
 /// explained, dropout does not pay.
 const AMPLE_ROWS: f64 = 100.0;
 
-/// The search strategy that wins most often: the first, but for classes the one without dropout
-/// where rows are ample. The fallback model is fitted with it.
-pub fn most_promising(shape: &EnsembleShape, profile: &DataProfile) -> Candidate {
+/// Whether rows are ample for classes: then the strategy without dropout, the second one, wins most
+/// often, otherwise the first.
+pub fn is_ample(shape: &EnsembleShape, profile: &DataProfile) -> bool {
     let leaves = (shape.trees * shape.max_leaves).max(1) as f64;
-    let ample = profile.rows as f64 * (1.0 - profile.noise) / leaves > AMPLE_ROWS;
-    search_candidates(shape, profile).swap_remove(usize::from(profile.classes && ample))
+    profile.classes && profile.rows as f64 * (1.0 - profile.noise) / leaves > AMPLE_ROWS
 }
 
 /// The search strategies that are compared for a shape.

@@ -2,6 +2,7 @@
 //! rows.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use swarmwood_search::rng::Stream;
 
@@ -16,6 +17,10 @@ use crate::greedy;
 use crate::metric::EvalMetric;
 use crate::objective::Objective;
 use crate::stats::{BackendError, TrainingSet};
+
+/// Below this many rows the split into folds is repeated.
+const FEW_ROWS: usize = 2_000;
+const REPEATS: usize = 2;
 
 /// Below this many rows all folds are used, above it two: fits then differ by less than their
 /// noise.
@@ -39,24 +44,38 @@ pub struct FoldPrediction {
     pub work: u64,
 }
 
+/// The folds of each rung of successive halving: all candidates are fitted to the folds of the first
+/// rung, and only the better ones to those of the next.
+pub fn rungs(rows: usize) -> Vec<Range<usize>> {
+    match rows {
+        0..FEW_ROWS => vec![0..2, 2..FOLDS, FOLDS..REPEATS * FOLDS],
+        FEW_ROWS..MANY_ROWS => vec![0..1, 1..3, 3..FOLDS],
+        _ => vec![0..1, 1..2],
+    }
+}
+
 /// Splits the rows into folds, stratified by class. There are none if the run is interrupted
 /// meanwhile.
 pub fn split(data: &Dataset, classes: bool, seed: u64, context: Context<'_>) -> Vec<CvFold> {
     let target = if classes { data.target.to_vec() } else { Vec::new() };
-    let stream = Stream::new(seed, FOLD_STREAM, 0);
-    let split = FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
-        true => target[a].total_cmp(&target[b]),
-        false => Ordering::Equal,
-    });
+    let split = |repeat: usize| {
+        let stream = Stream::new(seed, FOLD_STREAM, repeat as u64);
+        FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
+            true => target[a].total_cmp(&target[b]),
+            false => Ordering::Equal,
+        })
+    };
 
-    let used = if data.rows() < MANY_ROWS { FOLDS } else { 2 };
+    let used = rungs(data.rows()).last().map_or(0, |rung| rung.end);
+    let splits: Vec<FoldSplit> = (0..used.div_ceil(FOLDS)).map(split).collect();
     let part = |rows: Vec<usize>| {
         (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
     };
     let fold = |number: usize| {
+        let split = &splits[number / FOLDS];
         Some(CvFold {
-            train: part(split.train_rows(number))?,
-            test: part(split.test_rows(number))?,
+            train: part(split.train_rows(number % FOLDS))?,
+            test: part(split.test_rows(number % FOLDS))?,
         })
     };
     (0..used).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()

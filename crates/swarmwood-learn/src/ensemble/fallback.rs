@@ -9,7 +9,7 @@
 
 use swarmwood_search::Datum;
 
-use super::candidates::{self, Candidate, FitMethod};
+use super::candidates::{Candidate, FitMethod};
 use super::cross_validation::FOLDS;
 use super::fit_state::EnsembleState;
 use super::full_fit::{FitPlan, FitRun};
@@ -59,11 +59,11 @@ impl EnsembleSearch<'_> {
     pub(super) fn fit_fallback(&mut self, phase: FallbackPhase) -> Result<(), EnsembleSearchError> {
         // Where few folds are compared, a second fit to all rows would be too large a share of the
         // run.
-        let all_folds = self.folds.len() == FOLDS;
+        let all_folds = self.folds.len() >= FOLDS;
         if self.folds.is_empty() || !all_folds && phase == FallbackPhase::Exact {
             return Ok(());
         }
-        let candidate = candidates::most_promising(&self.config.shapes[0], &self.profile);
+        let candidate = self.most_promising();
         let FitMethod::Search(strategy) = candidate.method else { return Ok(()) };
         if let Some((result, work)) = self.log.recall(phase.key())? {
             self.context.budget.spend(work);

@@ -1,11 +1,12 @@
 //! The default method: the structure of the whole ensemble is searched, and a searched ensemble is
 //! used only if cross-validation prefers it to greedy boosting.
 //!
-//! 1. Greedy boosting with several learning rates is cross-validated. What the best of them leaves
-//!    unexplained on held-out rows is the noise.
+//! 1. Greedy boosting with several learning rates, in every shape of the ensemble, is
+//!    cross-validated. What the best of them leaves unexplained on held-out rows is the noise.
 //! 2. Search strategies, whose penalties follow from the noise, are cross-validated on the same
-//!    folds (`candidates`, `cross_validation`). Meanwhile the most promising one is fitted to all
-//!    rows, for runs that are cut short (`fallback`).
+//!    folds (`candidates`, `cross_validation`). Both comparisons are successive halvings: all
+//!    candidates are fitted to the first folds, the better ones to the others. Meanwhile the most
+//!    promising one is fitted to all rows, for runs that are cut short (`fallback`).
 //! 3. The winner is fitted to all rows. A search starts greedily, refits all leaves, regrows every
 //!    tree on the residuals of the others (`backfit`), and then replaces pairs of trees (`pairs`).
 //! 4. Scores of classes are multiplied by the factor that calibrates held-out predictions
@@ -133,8 +134,12 @@ pub struct EnsembleSearchConfig {
 pub struct CandidateScore {
     /// The candidate.
     pub name: String,
-    /// Its score: mean loss, or the calibrated Brier score for classes. Less is better.
+    /// Its mean loss on held-out rows; for classes the log loss after calibration.
     pub score: f64,
+    /// The standard error of the score over the folds; `None` with fewer than two.
+    pub deviation: Option<f64>,
+    /// Folds that it was fitted to: the most for the best candidates.
+    pub folds: usize,
 }
 
 /// How far the model's own fit came.

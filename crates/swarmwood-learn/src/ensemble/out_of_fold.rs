@@ -1,7 +1,8 @@
-//! Out-of-fold predictions: the score that candidates are compared by, and the temperature that
-//! calibrates class probabilities.
+//! Out-of-fold predictions: the score that candidates are compared by, and the factor on raw scores
+//! that calibrates class probabilities.
 
 use swarmwood_model::Link;
+use swarmwood_search::{Datum, Error};
 
 use crate::context::Context;
 use crate::pool::even_ranges;
@@ -22,15 +23,6 @@ pub struct OutOfFold {
 }
 
 impl OutOfFold {
-    /// Adds another fold's rows.
-    pub fn append(&mut self, other: OutOfFold) {
-        self.raw.extend(other.raw);
-        self.target.extend(other.target);
-        self.weight.extend(other.weight);
-        self.loss += other.loss;
-        self.squares += other.squares;
-    }
-
     fn weight(&self, row: usize) -> f64 {
         self.weight.get(row).copied().unwrap_or(1.0)
     }
@@ -56,18 +48,6 @@ impl OutOfFold {
         }
     }
 
-    /// The squared distance of a row's predicted probabilities to the truth.
-    fn squared_distance(&self, row: usize, link: Link, factor: f64) -> f64 {
-        match link {
-            Link::Softmax => SoftmaxRow::new(self.outputs(row), factor)
-                .squared_distance(self.target[row] as usize),
-            _ => {
-                let wrong = self.wrong(row, factor);
-                2.0 * wrong * wrong
-            }
-        }
-    }
-
     /// Two classes: the probability of the class that a row does not have.
     fn wrong(&self, row: usize, factor: f64) -> f64 {
         let raw = self.raw[row];
@@ -75,56 +55,129 @@ impl OutOfFold {
         1.0 / (1.0 + signed.exp())
     }
 
-    /// The weighted mean of a term over all rows, or `None` if the run is interrupted. Terms are
-    /// computed in parallel and added in the order of the rows.
-    fn mean(&self, context: Context<'_>, term: impl Fn(usize) -> f64 + Sync) -> Option<f64> {
+    /// The sum of the log losses of all rows, or `None` if the run is interrupted. Terms are computed
+    /// in parallel and added in the order of the rows.
+    fn log_loss(&self, link: Link, factor: f64, context: Context<'_>) -> Option<f64> {
         let blocks = even_ranges(self.target.len(), self.target.len().div_ceil(BLOCK));
+        let term = |row: usize| {
+            -self.weight(row) * self.probability(row, link, factor).max(LEAST_PROBABILITY).ln()
+        };
         let terms = context.pool.map(blocks.len(), |at| {
             if context.budget.is_interrupted() {
                 return Vec::new();
             }
-            blocks[at].clone().map(|row| self.weight(row) * term(row)).collect::<Vec<f64>>()
+            blocks[at].clone().map(term).collect::<Vec<f64>>()
         });
-        let mean = terms.iter().flatten().sum::<f64>() / self.weights();
-        (!context.budget.is_interrupted()).then_some(mean)
+        (!context.budget.is_interrupted()).then(|| terms.iter().flatten().sum::<f64>())
     }
 
-    /// Mean log loss.
-    fn log_loss(&self, link: Link, factor: f64, context: Context<'_>) -> Option<f64> {
-        let term = |row| self.probability(row, link, factor).max(1e-15).ln();
-        self.mean(context, term).map(|mean| -mean)
+    /// The score of a fold; `None` if the run is interrupted. `link` is that of classes.
+    pub fn score(&self, link: Option<Link>, context: Context<'_>) -> Option<FoldScore> {
+        let log_losses = match link {
+            Some(link) => (0..FACTORS)
+                .map(|at| self.log_loss(link, factor_at(at as f64), context))
+                .collect::<Option<Vec<f64>>>()?,
+            None => Vec::new(),
+        };
+        let weight = self.weights();
+        Some(FoldScore { weight, loss: self.loss, squares: self.squares, log_losses })
+    }
+}
+
+/// What the held-out rows of a fold say about a candidate. Scores of several folds are added up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoldScore {
+    /// Sum of weights.
+    pub weight: f64,
+    /// The weighted sum of the objective's losses.
+    pub loss: f64,
+    /// The weighted sum of squared errors of the prediction.
+    pub squares: f64,
+    /// For classes: the weighted sum of log losses, for each of a series of factors on raw scores.
+    log_losses: Vec<f64>,
+}
+
+impl FoldScore {
+    /// The sum of several folds; `None` without any.
+    pub fn sum(folds: &[FoldScore]) -> Option<FoldScore> {
+        let add = |mut sum: FoldScore, more: &FoldScore| {
+            sum.weight += more.weight;
+            sum.loss += more.loss;
+            sum.squares += more.squares;
+            sum.log_losses.iter_mut().zip(&more.log_losses).for_each(|(sum, more)| *sum += more);
+            sum
+        };
+        let (first, rest) = folds.split_first()?;
+        Some(rest.iter().fold(first.clone(), add))
     }
 
-    /// Mean Brier score.
-    fn brier(&self, link: Link, factor: f64, context: Context<'_>) -> Option<f64> {
-        self.mean(context, |row| self.squared_distance(row, link, factor))
-    }
-
-    /// The factor on raw scores that minimises the log loss, and the Brier score with it; `None` if
-    /// the run is interrupted.
-    pub fn calibrated(&self, link: Link, context: Context<'_>) -> Option<(f64, f64)> {
-        // The log loss is convex in the factor; golden section on its logarithm.
-        let ratio = (5f64.sqrt() - 1.0) / 2.0;
-        let (mut low, mut high) = (LEAST_FACTOR.ln(), MOST_FACTOR.ln());
-        let at = |logarithm: f64| self.log_loss(link, logarithm.exp(), context);
-        let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
-        let (mut at_left, mut at_right) = (at(left)?, at(right)?);
-
-        for _ in 0..25 {
-            if at_left <= at_right {
-                (high, right, at_right) = (right, left, at_left);
-                left = high - ratio * (high - low);
-                at_left = at(left)?;
-            } else {
-                (low, left, at_left) = (left, right, at_right);
-                right = low + ratio * (high - low);
-                at_right = at(right)?;
-            }
+    /// The mean loss; for classes the mean log loss after calibration.
+    pub fn score(&self) -> f64 {
+        if self.log_losses.is_empty() {
+            return self.loss / self.weight;
         }
-
-        let factor = ((low + high) / 2.0).exp();
-        Some((factor, self.brier(link, factor, context)?))
+        self.minimum().1 / self.weight
     }
+
+    /// The standard error of the score over folds; `None` with fewer than two.
+    pub fn deviation(folds: &[FoldScore]) -> Option<f64> {
+        if folds.len() < 2 {
+            return None;
+        }
+        let at = FoldScore::sum(folds).filter(|sum| !sum.log_losses.is_empty());
+        let at = at.map(|sum| sum.minimum().0.round() as usize);
+        let of_fold =
+            |fold: &FoldScore| at.map_or(fold.loss, |at| fold.log_losses[at]) / fold.weight;
+        let count = folds.len() as f64;
+        let mean = folds.iter().map(of_fold).sum::<f64>() / count;
+        let squares: f64 = folds.iter().map(|fold| (of_fold(fold) - mean).powi(2)).sum();
+        Some((squares / (count - 1.0) / count).sqrt())
+    }
+
+    /// The factor on raw scores that minimises the log loss; 1 for numbers.
+    pub fn factor(&self) -> f64 {
+        if self.log_losses.is_empty() { 1.0 } else { factor_at(self.minimum().0) }
+    }
+
+    /// Where on the series of factors the log loss is least, and its value there: the lowest point of
+    /// the parabola through the best factor and its neighbours.
+    fn minimum(&self) -> (f64, f64) {
+        let losses = &self.log_losses;
+        let lower = |best: usize, at: usize| if losses[at] < losses[best] { at } else { best };
+        let best = (0..FACTORS).reduce(lower).unwrap_or(0);
+        if best == 0 || best + 1 == FACTORS {
+            return (best as f64, losses[best]);
+        }
+        let (left, middle, right) = (losses[best - 1], losses[best], losses[best + 1]);
+        let (slope, bend) = ((right - left) / 2.0, right + left - 2.0 * middle);
+        if bend <= 0.0 {
+            return (best as f64, middle);
+        }
+        let step = -slope / bend;
+        (best as f64 + step, middle + slope * step + 0.5 * bend * step * step)
+    }
+
+    pub fn to_datum(&self) -> Datum {
+        let losses = self.log_losses.iter().map(|&loss| Datum::Real(loss)).collect();
+        let sums = [self.weight, self.loss, self.squares].map(Datum::Real);
+        Datum::List(sums.into_iter().chain([Datum::List(losses)]).collect())
+    }
+
+    pub fn from_datum(datum: &Datum) -> Result<Self, Error> {
+        let [weight, loss, squares, losses] = datum.tuple()?;
+        let log_losses = losses.list()?.iter().map(Datum::real).collect::<Result<Vec<_>, _>>()?;
+        if !log_losses.is_empty() && log_losses.len() != FACTORS {
+            return Err(Error::Snapshot("holds half of a score; it is damaged".to_string()));
+        }
+        let (weight, loss, squares) = (weight.real()?, loss.real()?, squares.real()?);
+        Ok(FoldScore { weight, loss, squares, log_losses })
+    }
+}
+
+/// The factor at a position in the series, which is geometric.
+fn factor_at(position: f64) -> f64 {
+    let share = position / (FACTORS - 1) as f64;
+    (LEAST_FACTOR.ln() * (1.0 - share) + MOST_FACTOR.ln() * share).exp()
 }
 
 /// The softmax of raw scores that are multiplied by a factor.
@@ -145,11 +198,6 @@ impl<'a> SoftmaxRow<'a> {
     fn probability(&self, class: usize) -> f64 {
         (self.raw[class] * self.factor - self.largest).exp() / self.sum
     }
-
-    fn squared_distance(&self, class: usize) -> f64 {
-        let truth = |k: usize| f64::from(u8::from(k == class));
-        (0..self.raw.len()).map(|k| (self.probability(k) - truth(k)).powi(2)).sum()
-    }
 }
 
 /// Rows per block.
@@ -158,6 +206,12 @@ const BLOCK: usize = 4096;
 /// Range of the calibrating factor.
 const LEAST_FACTOR: f64 = 0.2;
 const MOST_FACTOR: f64 = 5.0;
+
+/// Factors at which the log loss is computed.
+const FACTORS: usize = 33;
+
+/// The log loss of a probability of 0 is that of this one.
+const LEAST_PROBABILITY: f64 = 1e-15;
 
 #[cfg(test)]
 mod tests {
@@ -179,14 +233,16 @@ mod tests {
         let (one, three, budget) =
             (Pool::new(1).unwrap(), Pool::new(3).unwrap(), Budget::unlimited());
         let context = Context { pool: &one, budget: &budget };
-        let (factor, brier) = held_out.calibrated(Link::Sigmoid, context).unwrap();
-        assert!((factor * 2.5 - 1.0).abs() < 0.03, "{factor}");
-        assert!(brier < held_out.brier(Link::Sigmoid, 1.0, context).unwrap());
+        let found = held_out.score(Some(Link::Sigmoid), context).unwrap();
+        assert!((found.factor() * 2.5 - 1.0).abs() < 0.03, "{}", found.factor());
+        let exact = held_out.log_loss(Link::Sigmoid, found.factor(), context).unwrap();
+        assert!((found.score() - exact / 40_000.0).abs() < 1e-5, "{}", found.score());
+        assert_eq!(FoldScore::from_datum(&found.to_datum()), Ok(found.clone()));
 
         let on_three = Context { pool: &three, budget: &budget };
-        assert_eq!(held_out.calibrated(Link::Sigmoid, on_three), Some((factor, brier)));
+        assert_eq!(held_out.score(Some(Link::Sigmoid), on_three), Some(found));
         budget.cancel();
-        assert_eq!(held_out.calibrated(Link::Sigmoid, context), None);
+        assert_eq!(held_out.score(Some(Link::Sigmoid), context), None);
     }
 
     #[test]
@@ -205,10 +261,6 @@ mod tests {
         assert!(close(
             one.log_loss(Link::Sigmoid, 1.7, context),
             two.log_loss(Link::Softmax, 1.7, context)
-        ));
-        assert!(close(
-            one.brier(Link::Sigmoid, 1.7, context),
-            two.brier(Link::Softmax, 1.7, context)
         ));
     }
 }

@@ -5,6 +5,9 @@
 //! does follows from counts alone, so that it is the same for any number of threads and after any
 //! resumption.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use swarmwood_model::{Link, Shape};
 use swarmwood_search::Datum;
 
@@ -12,7 +15,7 @@ use super::candidates::{self, Candidate, DataProfile, FitMethod};
 use super::cross_validation::{self, CvFold};
 use super::fallback::{Fallback, FallbackPhase};
 use super::full_fit::Baseline;
-use super::out_of_fold::OutOfFold;
+use super::out_of_fold::FoldScore;
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
     EnsembleSearchReport, EnsembleShape,
@@ -25,15 +28,24 @@ use crate::plan::{Task, TaskLog, TaskRows, run_tasks};
 use crate::pool::Pool;
 use crate::stats::{BackendError, BackendOptions, Client, TrainingSet};
 
-/// A search must beat the best greedy fit by this share of its loss; for classes by nothing.
+/// A search must beat the best greedy fit by this share of its loss, for numbers and one shape. Among
+/// several shapes, each greedy candidate has had its chance.
 const MARGIN: f64 = 0.01;
 
 /// Below this many rows nothing is cross-validated.
 const LEAST_ROWS: usize = 20;
 
-/// Candidates that are cross-validated together. Fixed, so that the plan does not depend on the
-/// number of threads.
-const BATCH: usize = 2;
+/// Fits of folds that run together, at least one candidate's. Fixed, so that the plan does not depend
+/// on the number of threads.
+const TASKS_TOGETHER: usize = 10;
+
+/// Shapes whose strategies are all compared.
+const SHAPES_KEPT: usize = 2;
+
+/// Candidates that come to the second rung of successive halving, and to the last one.
+const GREEDY_KEPT: usize = 4;
+const SEARCHES_KEPT: usize = 3;
+const FINALISTS: usize = 1;
 
 /// The name of cross-validated scores in events.
 const SCORE: &str = "cross-validated score";
@@ -45,6 +57,8 @@ pub(super) struct EnsembleSearch<'a> {
     single_thread: Pool,
     pub(super) folds: Vec<CvFold>,
     pub(super) profile: DataProfile,
+    /// The folds of each rung of successive halving.
+    rungs: Vec<Range<usize>>,
     scored: Vec<ScoredCandidate>,
     /// Candidates that are to be cross-validated in all.
     planned: usize,
@@ -58,37 +72,35 @@ pub(super) struct EnsembleSearch<'a> {
     cut_short: bool,
 }
 
-/// A candidate with the result of its cross-validation; not a number where there is none.
+/// A candidate with the results of its cross-validation, fold by fold.
 #[derive(Debug, Clone)]
 struct ScoredCandidate {
     candidate: Candidate,
-    score: f64,
-    factor: f64,
-    /// Mean squared error of the prediction.
-    squares: f64,
+    folds: Vec<FoldScore>,
 }
 
 impl ScoredCandidate {
     fn unscored(candidate: Candidate) -> Self {
-        ScoredCandidate { candidate, score: f64::NAN, factor: 1.0, squares: f64::NAN }
+        ScoredCandidate { candidate, folds: Vec::new() }
     }
 
     fn is_search(&self) -> bool {
         matches!(self.candidate.method, FitMethod::Search(_))
     }
 
-    fn save(&self) -> Datum {
-        Datum::List([self.score, self.factor, self.squares].map(Datum::Real).to_vec())
+    /// The score over the first folds, at most all that it has; not a number without any.
+    fn score_on(&self, folds: usize) -> f64 {
+        let folds = &self.folds[..folds.min(self.folds.len())];
+        FoldScore::sum(folds).map_or(f64::NAN, |sum| sum.score())
     }
 
-    fn load(candidate: Candidate, datum: &Datum) -> Result<Self, EnsembleSearchError> {
-        let [score, factor, squares] = datum.tuple()?;
-        Ok(ScoredCandidate {
-            candidate,
-            score: score.real()?,
-            factor: factor.real()?,
-            squares: squares.real()?,
-        })
+    fn score(&self) -> f64 {
+        self.score_on(self.folds.len())
+    }
+
+    /// The factor on raw scores that calibrates them.
+    fn factor(&self) -> f64 {
+        FoldScore::sum(&self.folds).map_or(1.0, |sum| sum.factor())
     }
 }
 
@@ -114,6 +126,7 @@ impl<'a> EnsembleSearch<'a> {
             single_thread: Pool::new(1).map_err(EnsembleSearchError::Threads)?,
             folds: Vec::new(),
             profile: DataProfile { classes, rows, hessian, noise: 1.0, dispersion: 1.0 },
+            rungs: Vec::new(),
             scored: Vec::new(),
             planned: 0,
             baseline: None,
@@ -133,55 +146,118 @@ impl<'a> EnsembleSearch<'a> {
         }
 
         // A greedy fit to all rows comes first: from then on the run has a model to end with.
-        let greedy = candidates::greedy_candidates(&shape, &self.profile);
+        let greedy = self.greedy_candidates();
         self.fit_baseline(&greedy[0])?;
         self.folds =
             cross_validation::split(self.set.data, self.profile.classes, shape.seed, self.context);
+        self.rungs = cross_validation::rungs(self.set.data.rows());
         self.planned = self.count_candidates(greedy.len());
 
         // The first candidate tells the noise roughly: enough for a search, should there be no time
         // for more.
-        self.cross_validate(&greedy[..1])?;
+        self.cross_validate(&greedy[..1], self.rungs[0].clone())?;
         self.estimate_noise()?;
         self.fit_fallback(FallbackPhase::Rough)?;
 
-        self.cross_validate(&greedy[1..])?;
+        self.halve(greedy, [GREEDY_KEPT, FINALISTS])?;
         self.estimate_noise()?;
-        self.cross_validate(&[candidates::priced_greedy(&shape, &self.profile)])?;
+        if let [shape] = self.config.shapes[..] {
+            let priced = candidates::priced_greedy(&shape, &self.profile);
+            self.halve(vec![priced], [1, 1])?;
+        }
         self.fit_fallback(FallbackPhase::Exact)?;
 
-        let strategies = self.strategies_of_best_shape()?;
-        self.cross_validate(&strategies)?;
+        let strategies = self.strategies()?;
+        self.halve(strategies, [SEARCHES_KEPT, FINALISTS])?;
         self.finish()
+    }
+
+    /// The greedy candidates of all shapes.
+    fn greedy_candidates(&self) -> Vec<Candidate> {
+        if let [shape] = &self.config.shapes[..] {
+            return candidates::greedy_candidates(shape, &self.profile);
+        }
+        let of_shape = |shape| candidates::greedy_of_shape(shape, &self.profile);
+        let all = self.config.shapes.iter().flat_map(of_shape);
+        all.map(Candidate::named_with_shape).collect()
+    }
+
+    /// The search strategies of one of several shapes.
+    fn searches_of(&self, shape: &EnsembleShape) -> Vec<Candidate> {
+        let all = candidates::searches_of_shape(shape, &self.profile).into_iter();
+        all.map(Candidate::named_with_shape).collect()
+    }
+
+    /// The search strategy of the first shape that wins most often. The fallback model is fitted
+    /// with it.
+    pub(super) fn most_promising(&self) -> Candidate {
+        let shape = &self.config.shapes[0];
+        let mut strategies = match self.config.shapes.len() {
+            1 => candidates::search_candidates(shape, &self.profile),
+            _ => self.searches_of(shape),
+        };
+        strategies.swap_remove(usize::from(candidates::is_ample(shape, &self.profile)))
     }
 
     /// How many candidates the plan has.
     fn count_candidates(&self, greedy: usize) -> usize {
-        let strategies = candidates::search_candidates(&self.config.shapes[0], &self.profile).len();
-        // Of several shapes, each has its first strategy compared; the others follow for the best
-        // shape.
-        greedy + 1 + strategies + self.config.shapes.len() - 1
+        if let [shape] = &self.config.shapes[..] {
+            return greedy + 1 + candidates::search_candidates(shape, &self.profile).len();
+        }
+        // Each shape has its first strategy compared; the others follow for the best shapes.
+        let others = self.searches_of(&self.config.shapes[0]).len() - 1;
+        greedy + self.config.shapes.len() + others * SHAPES_KEPT.min(self.config.shapes.len())
     }
 
-    /// The search strategies that are still to be compared, for the shape whose first strategy does
-    /// best.
-    fn strategies_of_best_shape(&mut self) -> Result<Vec<Candidate>, EnsembleSearchError> {
-        let shape = self.config.shapes[0];
-        if self.config.shapes.len() == 1 {
-            return Ok(candidates::search_candidates(&shape, &self.profile));
+    /// The search strategies to compare: all of the only shape, or those of the shapes that look
+    /// best on the folds of the first rung.
+    fn strategies(&mut self) -> Result<Vec<Candidate>, EnsembleSearchError> {
+        if let [shape] = &self.config.shapes[..] {
+            return Ok(candidates::search_candidates(shape, &self.profile));
         }
+        let of_shape = |shape| self.searches_of(shape).swap_remove(0);
+        let firsts: Vec<Candidate> = self.config.shapes.iter().map(of_shape).collect();
+        let rung = self.rungs[0].clone();
+        self.cross_validate(&firsts, rung.clone())?;
 
-        let first = |shape: &EnsembleShape| {
-            candidates::search_candidates(shape, &self.profile).swap_remove(0)
+        // A shape is judged by its first strategy and by its best greedy candidate, half and half.
+        let best_greedy = |shape: &EnsembleShape| {
+            let of_shape =
+                |scored: &&ScoredCandidate| !scored.is_search() && scored.candidate.shape == *shape;
+            let scores = self.scored.iter().filter(of_shape).map(|one| one.score_on(rung.end));
+            scores.fold(f64::INFINITY, f64::min)
         };
-        let first_of_each: Vec<Candidate> = self.config.shapes.iter().map(first).collect();
-        let from = self.scored.len();
-        self.cross_validate(&first_of_each)?;
+        let judge = |candidate: &Candidate| {
+            let own = self.scored(candidate).score_on(rung.end);
+            (0.5 * own + 0.5 * best_greedy(&candidate.shape), candidate.shape)
+        };
+        let mut shapes: Vec<(f64, EnsembleShape)> = firsts.iter().map(judge).collect();
+        shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let kept = shapes.iter().take(SHAPES_KEPT);
+        Ok(kept.flat_map(|(_, shape)| self.searches_of(shape)).collect())
+    }
 
-        let best = best_of(&self.scored[from..]).map_or(shape, |scored| scored.candidate.shape);
-        let rest = candidates::search_candidates(&best, &self.profile).split_off(1);
-        self.planned = self.scored.len().max(from + first_of_each.len()) + rest.len();
-        Ok(rest)
+    /// Successive halving: all candidates are cross-validated on the folds of the first rung, and on
+    /// those of each next rung only as many of the best as `kept` says.
+    fn halve(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        kept: [usize; 2],
+    ) -> Result<(), EnsembleSearchError> {
+        let rungs = self.rungs.clone();
+        for (rung, kept) in rungs.into_iter().zip(kept.into_iter().chain([1])) {
+            self.cross_validate(&candidates, rung)?;
+            if self.cut_short {
+                break;
+            }
+            let mut ranked: Vec<(f64, Candidate)> = candidates
+                .into_iter()
+                .map(|candidate| (self.scored(&candidate).score(), candidate))
+                .collect();
+            ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+            candidates = ranked.into_iter().take(kept).map(|(_, candidate)| candidate).collect();
+        }
+        Ok(())
     }
 
     /// Trees of a whole fit of a candidate, those of all outputs.
@@ -196,39 +272,49 @@ impl<'a> EnsembleSearch<'a> {
         self.context.budget.remaining().map(|left| left.saturating_sub(reserve))
     }
 
-    /// The most trees that the cross-validation of a candidate can grow.
-    fn most_work(&self, candidate: &Candidate) -> u64 {
+    /// The most trees that the cross-validation of a candidate can grow on so many folds.
+    fn most_work(&self, candidate: &Candidate, folds: usize) -> u64 {
         let fits = match &candidate.method {
             FitMethod::Constant => 0,
             FitMethod::Greedy { .. } => 1,
             FitMethod::Search(strategy) => 1 + strategy.sweeps as u64,
         };
-        fits * self.folds.len() as u64 * self.trees_of(candidate)
+        fits * folds as u64 * self.trees_of(candidate)
     }
 
-    /// Cross-validates candidates, as many as the budget allows, and remembers their scores.
-    fn cross_validate(&mut self, candidates: &[Candidate]) -> Result<(), EnsembleSearchError> {
-        let mut rest = candidates;
+    /// Cross-validates candidates on some of the folds, as many as the budget allows, and remembers
+    /// their scores. Candidates that were scored on these folds before are left out.
+    fn cross_validate(
+        &mut self,
+        candidates: &[Candidate],
+        folds: Range<usize>,
+    ) -> Result<(), EnsembleSearchError> {
+        let is_new = |candidate: &&Candidate| self.scored(candidate).folds.len() < folds.end;
+        let todo: Vec<Candidate> = candidates.iter().filter(is_new).cloned().collect();
+        let mut rest = &todo[..];
         while !rest.is_empty() {
-            let key = self.key_of(&rest[0]);
-            if let Some((result, work)) = self.log.recall(&key)? {
+            if let Some((result, work)) = self.log.recall(&key_of(&rest[0], &folds))? {
                 self.context.budget.spend(work);
-                self.scored.push(ScoredCandidate::load(rest[0].clone(), &result)?);
+                let scores = result.list()?.iter().map(FoldScore::from_datum);
+                self.remember(&rest[0], scores.collect::<Result<_, _>>()?);
                 rest = &rest[1..];
                 continue;
             }
 
-            let batch = &rest[..self.affordable(rest)];
-            let results = if batch.is_empty() { None } else { self.score_candidates(batch)? };
+            let batch = &rest[..self.affordable(rest, folds.len())];
+            let results = match batch {
+                [] => None,
+                _ => self.score_candidates(batch, folds.clone())?,
+            };
             let Some(results) = results else {
                 self.cut_short = true;
                 return Ok(());
             };
-            for (scored, work) in results {
+            for (candidate, (scores, work)) in batch.iter().zip(results) {
                 self.context.budget.spend(work);
-                let key = self.key_of(&scored.candidate);
-                self.log.record(&key, work, scored.save());
-                self.scored.push(scored);
+                let stored = Datum::List(scores.iter().map(FoldScore::to_datum).collect());
+                self.log.record(&key_of(candidate, &folds), work, stored);
+                self.remember(candidate, scores);
                 self.notify_compared();
             }
             rest = &rest[batch.len()..];
@@ -236,29 +322,32 @@ impl<'a> EnsembleSearch<'a> {
         Ok(())
     }
 
-    /// The key of the next candidate's cross-validation.
-    fn key_of(&self, candidate: &Candidate) -> String {
-        format!("cross-validation {}: {}", self.scored.len(), candidate.name)
+    /// Adds the scores of further folds to those of a candidate.
+    fn remember(&mut self, candidate: &Candidate, folds: Vec<FoldScore>) {
+        match self.scored.iter_mut().find(|scored| scored.candidate == *candidate) {
+            Some(scored) => scored.folds.extend(folds),
+            None => self.scored.push(ScoredCandidate { candidate: candidate.clone(), folds }),
+        }
     }
 
-    /// How many of the next candidates can be cross-validated together.
-    fn affordable(&self, candidates: &[Candidate]) -> usize {
+    /// How many of the next candidates can be cross-validated together on so many folds.
+    fn affordable(&self, candidates: &[Candidate], folds: usize) -> usize {
         if self.folds.is_empty() || self.context.budget.is_exhausted() {
             return 0;
         }
         let mut cost = 0;
         let fits = |candidate: &&Candidate| {
-            cost += self.most_work(candidate);
+            cost += self.most_work(candidate, folds);
             self.disposable_work().is_none_or(|left| cost <= left)
         };
-        candidates.iter().take(BATCH).take_while(fits).count()
+        candidates.iter().take((TASKS_TOGETHER / folds).max(1)).take_while(fits).count()
     }
 
     /// Tells how candidates compare.
     fn notify_compared(&mut self) {
         let search = SearchStatus {
             measure: SCORE,
-            best: best_of(&self.scored).map(|scored| scored.score),
+            best: best_of(&self.scored).map(|scored| scored.score()),
             evaluations: self.context.budget.spent(),
             ..SearchStatus::default()
         };
@@ -266,65 +355,51 @@ impl<'a> EnsembleSearch<'a> {
         self.log.notify(&Event { search: Some(search), ..event });
     }
 
-    /// The cross-validated scores of candidates and the trees that they took; `None` if the run is
-    /// interrupted.
+    /// The scores of candidates on some of the folds, and the trees that each took; `None` if the
+    /// run is interrupted.
     fn score_candidates(
         &self,
         candidates: &[Candidate],
-    ) -> Result<Option<Vec<(ScoredCandidate, u64)>>, BackendError> {
-        let Some(predictions) = self.predict_held_out(candidates)? else { return Ok(None) };
-        let score = |(candidate, (held_out, work)): (&Candidate, (OutOfFold, u64))| {
-            let (factor, score) = self.score(&held_out)?;
-            let squares = held_out.squares / held_out.weights();
-            let scored = ScoredCandidate { candidate: candidate.clone(), score, factor, squares };
-            Some((scored, work))
+        folds: Range<usize>,
+    ) -> Result<Option<Vec<(Vec<FoldScore>, u64)>>, BackendError> {
+        let count = folds.len();
+        let task = |task: Task| match task.rows {
+            TaskRows::Fold(fold) => Task { rows: TaskRows::Fold(folds.start + fold), ..task },
+            rows => Task { rows, ..task },
         };
-        Ok(candidates.iter().zip(predictions).map(score).collect())
-    }
-
-    /// Out-of-fold predictions of candidates, and the trees that each grew; `None` if the run is
-    /// interrupted.
-    fn predict_held_out(
-        &self,
-        candidates: &[Candidate],
-    ) -> Result<Option<Vec<(OutOfFold, u64)>>, BackendError> {
-        let tasks = Task::cross_validation(candidates.len(), self.folds.len());
+        let tasks: Vec<Task> =
+            Task::cross_validation(candidates.len(), count).into_iter().map(task).collect();
         let on_one_thread = Context { pool: &self.single_thread, ..self.context };
+        let link = self.profile.classes.then(|| self.set.objective.link());
         let (folds, set) = (&self.folds, self.set);
-        let predictions = run_tasks(self.context, &tasks, |task| {
+        let results = run_tasks(self.context, &tasks, |task| {
             let TaskRows::Fold(fold) = task.rows else { unreachable!("all tasks have a fold") };
             let candidate = &candidates[task.candidate];
-            cross_validation::fit_fold(&folds[fold], candidate, set, on_one_thread)
+            let found = cross_validation::fit_fold(&folds[fold], candidate, set, on_one_thread)?;
+            Ok::<_, BackendError>((found.held_out.score(link, on_one_thread), found.work))
         });
-        let Some(predictions) = predictions else { return Ok(None) };
+        let Some(results) = results else { return Ok(None) };
 
-        let mut merged: Vec<(OutOfFold, u64)> = vec![Default::default(); candidates.len()];
-        for (task, prediction) in tasks.iter().zip(predictions) {
-            let prediction = prediction?;
-            let (held_out, work) = &mut merged[task.candidate];
-            held_out.append(prediction.held_out);
-            *work += prediction.work;
+        let mut merged: Vec<(Vec<FoldScore>, u64)> = vec![Default::default(); candidates.len()];
+        for (task, result) in tasks.iter().zip(results) {
+            let (Some(score), work) = result? else { return Ok(None) };
+            merged[task.candidate].0.push(score);
+            merged[task.candidate].1 += work;
         }
         Ok(Some(merged))
-    }
-
-    /// The calibrating factor and the score; `None` if the run is interrupted.
-    fn score(&self, held_out: &OutOfFold) -> Option<(f64, f64)> {
-        if self.profile.classes {
-            return held_out.calibrated(self.set.objective.link(), self.context);
-        }
-        Some((1.0, held_out.loss / held_out.weights()))
     }
 
     /// Estimates noise and dispersion from the best greedy candidate and the best constant.
     fn estimate_noise(&mut self) -> Result<(), BackendError> {
         let Some(best) = best_of(&self.scored) else { return Ok(()) };
+        let Some(sum) = FoldScore::sum(&best.folds) else { return Ok(()) };
         let constant = Candidate { method: FitMethod::Constant, ..best.candidate.clone() };
-        let left = best.squares;
-        let Some(mut predictions) = self.predict_held_out(&[constant])? else { return Ok(()) };
+        let folds = 0..best.folds.len();
+        let left = sum.squares / sum.weight;
+        let Some(scores) = self.score_candidates(&[constant], folds)? else { return Ok(()) };
 
-        let (constant, _) = predictions.swap_remove(0);
-        let all = constant.squares / constant.weights();
+        let constant = FoldScore::sum(&scores[0].0);
+        let all = constant.map_or(0.0, |constant| constant.squares / constant.weight);
         self.profile.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic = self.set.objective.constant_hessian()
             && self.set.objective.curvature() == Curvature::Exact;
@@ -335,7 +410,7 @@ impl<'a> EnsembleSearch<'a> {
     /// The best greedy candidate; the one fitted to all rows where none was scored.
     fn best_greedy(&self) -> ScoredCandidate {
         let greedy = self.scored.iter().filter(|scored| !scored.is_search());
-        let best = greedy.min_by(|a, b| a.score.total_cmp(&b.score)).cloned();
+        let best = greedy.min_by(|a, b| compare(a, b)).cloned();
         best.unwrap_or_else(|| {
             let default = || candidates::default_greedy(&self.config.shapes[0]);
             let fitted = self.baseline.as_ref().map(|baseline| baseline.candidate.clone());
@@ -351,15 +426,18 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Whether the cross-validated score of a search is better than that of a greedy candidate.
     fn beats(&self, search: &ScoredCandidate, greedy: &ScoredCandidate) -> bool {
-        let margin = if self.profile.classes { 0.0 } else { MARGIN };
-        search.score < greedy.score - margin * greedy.score.abs()
+        let is_lenient = self.profile.classes || self.config.shapes.len() > 1;
+        let margin = if is_lenient { 0.0 } else { MARGIN };
+        let folds = search.folds.len().min(greedy.folds.len());
+        let (search, greedy) = (search.score_on(folds), greedy.score_on(folds));
+        search < greedy - margin * greedy.abs()
     }
 
     /// The winner of the comparison: the best search if it beats the best greedy candidate, else
     /// that.
     fn winner(&self, greedy: &ScoredCandidate) -> ScoredCandidate {
         let search = self.scored.iter().filter(|scored| scored.is_search());
-        let search = search.min_by(|a, b| a.score.total_cmp(&b.score));
+        let search = search.min_by(|a, b| compare(a, b));
         search.filter(|search| self.beats(search, greedy)).unwrap_or(greedy).clone()
     }
 
@@ -370,7 +448,7 @@ impl<'a> EnsembleSearch<'a> {
         if let Some(fallback) = &self.fallback {
             let scored = self.scored(&fallback.candidate);
             let better = match self.greedy_loss() {
-                Some(_) if !scored.score.is_nan() => self.beats(&scored, greedy),
+                Some(_) if !scored.folds.is_empty() => self.beats(&scored, greedy),
                 // Without a score, the training loss is all there is to compare.
                 Some(loss) => fallback.loss < loss,
                 None => true,
@@ -406,10 +484,14 @@ impl<'a> EnsembleSearch<'a> {
             }
         }
 
-        let gain = Some(1.0 - chosen.score / greedy.score).filter(|gain| gain.is_finite());
+        let folds = chosen.folds.len().min(greedy.folds.len());
+        let gain = Some(1.0 - chosen.score_on(folds) / greedy.score_on(folds));
+        let gain = gain.filter(|gain| gain.is_finite());
         let score = |scored: &ScoredCandidate| CandidateScore {
             name: scored.candidate.name.clone(),
-            score: scored.score,
+            score: scored.score(),
+            deviation: FoldScore::deviation(&scored.folds),
+            folds: scored.folds.len(),
         };
         let report = EnsembleSearchReport {
             chosen: chosen.candidate.name.clone(),
@@ -423,14 +505,14 @@ impl<'a> EnsembleSearch<'a> {
                 && fit.progress.done == fit.progress.planned,
             gain,
             noise: self.profile.noise,
-            factor: chosen.factor,
+            factor: chosen.factor(),
             greedy_loss,
             loss: self.loss_of(&fit.ensemble.train_scores, fit.ensemble.shift),
             work: self.context.budget.spent(),
         };
 
         let mut ensemble = fit.ensemble;
-        scale_scores(&mut ensemble, chosen.factor);
+        scale_scores(&mut ensemble, chosen.factor());
         Ok(EnsembleSearchFit { ensemble, report })
     }
 
@@ -444,8 +526,19 @@ impl<'a> EnsembleSearch<'a> {
     }
 }
 
+/// The better of two candidates is less: the one with the lower score among those with most folds.
+fn compare(a: &ScoredCandidate, b: &ScoredCandidate) -> Ordering {
+    let by_score = || a.score().total_cmp(&b.score());
+    b.folds.len().cmp(&a.folds.len()).then_with(by_score)
+}
+
 fn best_of(scored: &[ScoredCandidate]) -> Option<&ScoredCandidate> {
-    scored.iter().min_by(|a, b| a.score.total_cmp(&b.score))
+    scored.iter().min_by(|a, b| compare(a, b))
+}
+
+/// The key of a candidate's cross-validation on some of the folds.
+fn key_of(candidate: &Candidate, folds: &Range<usize>) -> String {
+    format!("folds {} to {} of {}", folds.start, folds.end, candidate.name)
 }
 
 /// Multiplies all raw scores by a factor.

@@ -456,7 +456,7 @@ fn a_run_that_is_cut_short_ends_with_the_fallback() {
 fn the_final_fit_continues_the_fallback_and_is_the_fit_without_one() {
     let pool = Pool::new(2).unwrap();
     let objective = make(&ObjectiveConfig::SQUARED);
-    let data = planted(1500, 0.1, |signal| signal);
+    let data = planted(1500, 0.5, |signal| signal);
     let set = TrainingSet::new(&data, None, &*objective);
     let config = config(&[shape(4, 16, Growth::Leaf)]);
     let whole = run_steps(set, &config, usize::MAX);

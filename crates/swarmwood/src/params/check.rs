@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use super::learner_spec::Method;
 use super::table::{Params, TABLE};
 use crate::error::{Error, Violation};
 use crate::message::Message;
@@ -39,6 +40,10 @@ impl Params {
     /// Everything that is wrong, in the order of the table.
     pub fn violations(&self) -> Vec<Violation> {
         let mut violations = Vec::new();
+        if self.trees == 0 && self.method != Method::SWARM {
+            let message = format!("is 0, must be at least 1 with method {}", self.method.name());
+            violations.push(Violation::new("trees", message));
+        }
         for spec in TABLE {
             if let Some(value) = (spec.number)(self)
                 && !spec.allowed.holds(value)

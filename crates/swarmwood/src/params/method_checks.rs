@@ -78,6 +78,13 @@ pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violat
         let message = format!("is {depth}, must be at most 16 with growth {growth}");
         violations.push(violation("depth", message));
     }
+    if total_leaves > 0 && (trees > 0 || max_leaves > 0) {
+        let message = format!(
+            "is {total_leaves}, but the size is also given by trees and max_leaves; give only one of \
+             the two"
+        );
+        violations.push(violation("total_leaves", message));
+    }
     if (1..4).contains(&total_leaves) {
         let message = format!("is {total_leaves}, must be 0 or at least 4");
         violations.push(violation("total_leaves", message));

@@ -85,7 +85,7 @@ const SWARM: LearnerSpec = LearnerSpec {
     ],
     checkpoints: true,
     tuned_sizes: &[("trees", 2, 32), ("max_leaves", 4, 64)],
-    defaults: |base| Params { trees: 6, depth: 0, max_leaves: 32, ..base },
+    defaults: |base| Params { trees: 0, depth: 0, max_leaves: 0, ..base },
     check: check_ensemble_search,
     ..ENSEMBLE
 };

@@ -260,22 +260,24 @@ table! {
     /// order in which a tree grows
     growth: Growth = Growth::Auto,
         Method, AllowedValues::Choices(Growth::CHOICES), aliases ["grow_policy"], only [TREES];
-    /// boosting rounds; each adds one tree, or one tree per class for three or more classes; for
-    /// split-tree the rounds of the model that split points are taken from
+    /// boosting rounds; each adds one tree, or one tree per class for three or more classes; 0, only
+    /// for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the model that
+    /// split points are taken from
     trees: usize = 100,
-        Size, AllowedValues::whole(1, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
+        Size, AllowedValues::whole(0, 1_000_000), aliases ["rounds", "n_estimators", "num_rounds"], only [];
     /// maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
     /// trees
     depth: usize = 6,
         Size, AllowedValues::whole(0, 32), aliases ["max_depth"], only [TREES];
-    /// maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for swarm-tree
-    /// the size with the best cross-validated error; for apso-tree the size that the final tree is
-    /// pruned to
+    /// maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32 or
+    /// chosen with total_leaves, or for swarm-tree the size with the best cross-validated error; for
+    /// apso-tree the size that the final tree is pruned to
     max_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
-    /// total number of leaves; cross-validation chooses between few large and many small trees; 0
-    /// uses trees and max_leaves
+    /// total number of leaves of the ensemble (of each class for three or more); cross-validation
+    /// chooses between few large and many small trees; 0 is 192 unless trees, max_leaves or depth
+    /// is given
     total_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases [], only [];
     /// maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates evaluated

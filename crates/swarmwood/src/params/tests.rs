@@ -242,7 +242,10 @@ fn what_nobody_sets_follows_the_method_wherever_it_is_set() {
 #[test]
 fn defaults_say_where_methods_differ() {
     let text = |name: &str| find(name).unwrap().defaults_text();
-    assert_eq!(text("trees"), "6 (100 for greedy)");
+    assert_eq!(
+        text("trees"),
+        "0 (100 for greedy; 6 for sgbdt, sgbdt-bins, psgbdt, policy-gradient, split-tree)"
+    );
     assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins)");
     assert_eq!((text("seed"), text("method")), ("0".to_string(), "swarm".to_string()));
     for &method in Method::ALL {

@@ -21,11 +21,24 @@ use crate::message::Message;
 use crate::params::{Growth, Method, Params};
 use crate::{Error, Result};
 
-/// Leaves of a tree that `total_leaves` may be spent on.
-const TREE_SIZES: [usize; 5] = [32, 64, 16, 8, 4];
+/// Leaves of a tree that `total_leaves` may be spent on, the most promising first.
+const TREE_SIZES: [usize; 5] = [16, 32, 8, 4, 64];
+
+/// Trees of a shape with large trees, at least; fewer large trees are never the best.
+const LEAST_LARGE_TREES: usize = 6;
+
+/// Leaves up to which one tree, and trees of two leaves, are tried.
+const FEW_LEAVES: usize = 64;
+
+/// Leaves of all trees together by default.
+const DEFAULT_TOTAL_LEAVES: usize = 192;
+
+/// The size where only one of trees and leaves is given.
+const DEFAULT_TREES: usize = 6;
+const DEFAULT_LEAVES: usize = 32;
 
 /// The version of the payload of this method's checkpoints.
-const PAYLOAD: u64 = 3;
+const PAYLOAD: u64 = 4;
 
 /// The learner `swarm`.
 pub(super) struct EnsembleSearch;
@@ -171,22 +184,50 @@ fn config(params: &Params) -> EnsembleSearchConfig {
         seed: params.seed,
         memory: KEPT_BYTES,
     };
-    let shapes = match params.total_leaves {
-        0 => vec![shape(params.trees, most_leaves(params))],
-        total => {
-            let fitting: Vec<usize> =
-                TREE_SIZES.into_iter().filter(|&leaves| leaves <= total).collect();
-            fitting.into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
+    let shapes = match total_leaves(params) {
+        None => vec![shape(trees(params), most_leaves(params))],
+        Some(total) => {
+            tree_sizes(total).into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
         }
     };
     EnsembleSearchConfig { shapes }
 }
 
+/// The leaves of all trees together, if the search may distribute them; `None` if the size of trees or
+/// their number is given.
+fn total_leaves(params: &Params) -> Option<usize> {
+    match params.total_leaves {
+        0 if params.trees == 0 && params.max_leaves == 0 && params.depth == 0 => {
+            Some(DEFAULT_TOTAL_LEAVES)
+        }
+        0 => None,
+        total => Some(total),
+    }
+}
+
+/// Sizes of trees to try.
+fn tree_sizes(total: usize) -> Vec<usize> {
+    let is_useful =
+        |&leaves: &usize| leaves <= total && (leaves <= 32 || total / leaves >= LEAST_LARGE_TREES);
+    let mut sizes: Vec<usize> = TREE_SIZES.into_iter().filter(is_useful).collect();
+    if total <= FEW_LEAVES {
+        sizes.retain(|&leaves| leaves != total);
+        sizes.extend([total, 2]);
+    }
+    sizes
+}
+
+/// Number of trees of a given size.
+fn trees(params: &Params) -> usize {
+    if params.trees == 0 { DEFAULT_TREES } else { params.trees }
+}
+
 /// Leaves of a tree; where only a depth is given, what it allows.
 fn most_leaves(params: &Params) -> usize {
     let by_depth = if (1..=16).contains(&params.depth) { 1 << params.depth } else { usize::MAX };
-    match params.max_leaves {
-        0 => by_depth.min(1 << 16),
-        most => most.min(by_depth),
+    match (params.max_leaves, params.depth) {
+        (0, 0) => DEFAULT_LEAVES,
+        (0, _) => by_depth.min(1 << 16),
+        (most, _) => most.min(by_depth),
     }
 }
