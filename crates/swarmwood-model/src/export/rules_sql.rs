@@ -21,7 +21,7 @@ pub(super) const SQL: RulesFormat = RulesFormat {
     name: "sql",
     description: "one CASE expression",
     extensions: &["sql"],
-    render: |rules| to_sql(rules, Dialect::Standard),
+    render: |rules| to_sql(rules, RulesDialect::Standard),
     refuse: Some(ambiguous_column),
 };
 
@@ -30,37 +30,37 @@ pub(super) const MYSQL: RulesFormat = RulesFormat {
     name: "mysql",
     description: "one CASE expression for MySQL, MariaDB and others with backslash escapes",
     extensions: &["mysql"],
-    render: |rules| to_sql(rules, Dialect::MySql),
+    render: |rules| to_sql(rules, RulesDialect::MySql),
     refuse: None,
 };
 
 /// How names and texts are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
+enum RulesDialect {
     Standard,
     MySql,
 }
 
-impl Dialect {
+impl RulesDialect {
     fn text(self, text: &str) -> String {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
         match self {
-            Dialect::MySql => quoted(&text.replace('\\', "\\\\")),
-            Dialect::Standard if ends_early(text, '\'') => {
+            RulesDialect::MySql => quoted(&text.replace('\\', "\\\\")),
+            RulesDialect::Standard if ends_early(text, '\'') => {
                 // The backslash of the third text precedes no quote, so that it ends nowhere else.
                 let stand_in = ('!'..='~').find(|&letter| letter != '\'' && !text.contains(letter));
                 let stand_in = stand_in.unwrap_or('\u{fffd}').to_string();
                 let harmless = quoted(&text.replace('\\', &stand_in));
                 format!("REPLACE({harmless}, '{stand_in}', SUBSTR('\\.', 1, 1))")
             }
-            Dialect::Standard => quoted(text),
+            RulesDialect::Standard => quoted(text),
         }
     }
 
     fn column(self, name: &str) -> String {
         match self {
-            Dialect::Standard => format!("\"{}\"", name.replace('"', "\"\"")),
-            Dialect::MySql => format!("`{}`", name.replace('`', "``")),
+            RulesDialect::Standard => format!("\"{}\"", name.replace('"', "\"\"")),
+            RulesDialect::MySql => format!("`{}`", name.replace('`', "``")),
         }
     }
 }
@@ -89,7 +89,7 @@ fn ends_early(name: &str, quote: char) -> bool {
 }
 
 /// The expression, with the target in a comment.
-fn to_sql(rules: &RuleSet<'_>, dialect: Dialect) -> String {
+fn to_sql(rules: &RuleSet<'_>, dialect: RulesDialect) -> String {
     let mut text = format!("-- {}\n", printable(&rules.schema.target.name));
     // An expression without a case is not allowed.
     if rules.rules.is_empty() {
@@ -115,7 +115,7 @@ fn to_sql(rules: &RuleSet<'_>, dialect: Dialect) -> String {
     text
 }
 
-fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: Dialect) -> String {
+fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: RulesDialect) -> String {
     match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
         (RulePrediction::Class(_), Some(name)) => dialect.text(name),
@@ -123,7 +123,7 @@ fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: Dialect)
     }
 }
 
-fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: Dialect) -> String {
+fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: RulesDialect) -> String {
     let column = dialect.column(&rules.feature(condition).name);
     let is_category = !rules.feature(condition).kind.levels().is_empty();
     match condition.values {
@@ -154,7 +154,7 @@ fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: Dialect) -> Str
 }
 
 /// A test for one of several texts.
-fn among(names: &[&str], (one, several): (&str, &str), dialect: Dialect) -> String {
+fn among(names: &[&str], (one, several): (&str, &str), dialect: RulesDialect) -> String {
     match names {
         [name] => format!("{one} {}", dialect.text(name)),
         _ => format!(
@@ -185,9 +185,9 @@ mod tests {
     #[test]
     fn no_name_ends_its_text_early() {
         for name in ["plain", "C:\\data", "it's", "C:\\", "\\' OR 1=1 -- ", "\\\\", "a\\\\' b"] {
-            assert_eq!(rest_after_text(&Dialect::MySql.text(name)), "", "{name}");
+            assert_eq!(rest_after_text(&RulesDialect::MySql.text(name)), "", "{name}");
             // Every text of the call ends where it seems to.
-            let mut rest = Dialect::Standard.text(name);
+            let mut rest = RulesDialect::Standard.text(name);
             while let Some((before, text)) = rest.split_once('\'') {
                 let is_code = |c: char| c.is_ascii_alphanumeric() || "(), ".contains(c);
                 assert!(before.chars().all(is_code), "{name}: {before}");
@@ -197,6 +197,6 @@ mod tests {
         }
         assert!(ends_early("\\' OR 1=1 -- ", '\'') && ends_early("C:\\", '\''));
         assert!(!ends_early("C:\\data", '\'') && !ends_early("it's", '\''));
-        assert_eq!(Dialect::MySql.column("a`b"), "`a``b`");
+        assert_eq!(RulesDialect::MySql.column("a`b"), "`a``b`");
     }
 }
