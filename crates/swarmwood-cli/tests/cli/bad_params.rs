@@ -14,13 +14,13 @@ fn dir() -> Scratch {
 #[test]
 fn all_violations_are_reported_together_before_reading() {
     let dir = dir();
-    let line = "train absent.csv --target price --out m.json --trees 1000001 --learning-rate -0.5 --depth 40 --max-bin 256 \
+    let line = "train absent.csv --target price --out m.json --trees 1.5 --learning-rate -0.5 --depth 40 --max-bin 256 \
                 --growth sideways --subsample 0 --quantile 1 --lambda nan --threads many --task guess --delimiter ::";
     let output = dir.fails(
         line,
         2,
         &[
-            "error: trees: is 1000001, must be a whole number from 0 to 1000000",
+            "error: trees: is '1.5', must be a whole number from 0 to 1000000",
             "error: learning_rate: is -0.5, must be a number above 0, at most 1",
             "error: depth: is 40",
             "error: max_bin: is 256, must be a whole number from 0 to 255",

@@ -72,6 +72,9 @@ pub(super) struct EnsembleSearch<'a> {
     cut_short: bool,
 }
 
+/// The scores of a candidate on some of the folds, and the trees that it took.
+type FoldScores = (Vec<FoldScore>, u64);
+
 /// A candidate with the results of its cross-validation, fold by fold.
 #[derive(Debug, Clone)]
 struct ScoredCandidate {
@@ -361,7 +364,7 @@ impl<'a> EnsembleSearch<'a> {
         &self,
         candidates: &[Candidate],
         folds: Range<usize>,
-    ) -> Result<Option<Vec<(Vec<FoldScore>, u64)>>, BackendError> {
+    ) -> Result<Option<Vec<FoldScores>>, BackendError> {
         let count = folds.len();
         let task = |task: Task| match task.rows {
             TaskRows::Fold(fold) => Task { rows: TaskRows::Fold(folds.start + fold), ..task },
@@ -380,7 +383,7 @@ impl<'a> EnsembleSearch<'a> {
         });
         let Some(results) = results else { return Ok(None) };
 
-        let mut merged: Vec<(Vec<FoldScore>, u64)> = vec![Default::default(); candidates.len()];
+        let mut merged: Vec<FoldScores> = vec![Default::default(); candidates.len()];
         for (task, result) in tasks.iter().zip(results) {
             let (Some(score), work) = result? else { return Ok(None) };
             merged[task.candidate].0.push(score);
