@@ -27,16 +27,17 @@ class GreedyBoostClassifier(Classifier):
         largest gain first, until max_leaves is reached); 'oblivious' (level by level, with one
         split for the whole level).
     n_estimators : int, default=100
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. A whole number
-        from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. A whole number from 0 to 1000000.
     max_depth : int, default=6
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. A whole number from 0 to
+        1048576.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -174,16 +175,17 @@ class GreedyBoostRegressor(Regressor):
         largest gain first, until max_leaves is reached); 'oblivious' (level by level, with one
         split for the whole level).
     n_estimators : int, default=100
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. A whole number
-        from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. A whole number from 0 to 1000000.
     max_depth : int, default=6
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. A whole number from 0 to
+        1048576.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -333,21 +335,24 @@ class SwarmBoostClassifier(Classifier):
         by level, every node with a positive gain); 'leaf' (the leaf with the largest gain
         first, until max_leaves is reached); 'oblivious' (level by level, with one split for the
         whole level).
-    n_estimators : int, default=6
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. A whole number
-        from 1 to 1000000.
+    n_estimators : int | None, default=None
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. None is 0 for swarm; 6 for sgbdt, sgbdt-bins,
+        psgbdt, policy-gradient. A whole number from 0 to 1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
         number from 0 to 32.
-    max_leaves : int, default=32
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. Only with swarm. A whole number from 0 to 1048576.
+    max_leaves : int, default=0
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. Only with swarm. A whole
+        number from 0 to 1048576.
     total_leaves : int, default=0
-        Total number of leaves; cross-validation chooses between few large and many small trees;
-        0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
+        Total number of leaves of the ensemble (of each class for three or more);
+        cross-validation chooses between few large and many small trees; 0 is 192 unless trees,
+        max_leaves or depth is given. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
@@ -449,9 +454,9 @@ class SwarmBoostClassifier(Classifier):
         *,
         method: str = "swarm",
         growth: str | None = None,
-        n_estimators: int = 6,
+        n_estimators: int | None = None,
         max_depth: int | None = None,
-        max_leaves: int = 32,
+        max_leaves: int = 0,
         total_leaves: int = 0,
         budget: int = 0,
         learning_rate: float = 1.0,
@@ -540,21 +545,24 @@ class SwarmBoostRegressor(Regressor):
         by level, every node with a positive gain); 'leaf' (the leaf with the largest gain
         first, until max_leaves is reached); 'oblivious' (level by level, with one split for the
         whole level).
-    n_estimators : int, default=6
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. A whole number
-        from 1 to 1000000.
+    n_estimators : int | None, default=None
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. None is 0 for swarm; 6 for sgbdt, sgbdt-bins,
+        psgbdt, policy-gradient. A whole number from 0 to 1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm; 5 for sgbdt, sgbdt-bins, psgbdt, policy-gradient. A whole
         number from 0 to 32.
-    max_leaves : int, default=32
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. Only with swarm. A whole number from 0 to 1048576.
+    max_leaves : int, default=0
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. Only with swarm. A whole
+        number from 0 to 1048576.
     total_leaves : int, default=0
-        Total number of leaves; cross-validation chooses between few large and many small trees;
-        0 uses trees and max_leaves. Only with swarm. A whole number from 0 to 1048576.
+        Total number of leaves of the ensemble (of each class for three or more);
+        cross-validation chooses between few large and many small trees; 0 is 192 unless trees,
+        max_leaves or depth is given. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
@@ -660,9 +668,9 @@ class SwarmBoostRegressor(Regressor):
         *,
         method: str = "swarm",
         growth: str | None = None,
-        n_estimators: int = 6,
+        n_estimators: int | None = None,
         max_depth: int | None = None,
-        max_leaves: int = 32,
+        max_leaves: int = 0,
         total_leaves: int = 0,
         budget: int = 0,
         learning_rate: float = 1.0,
@@ -747,18 +755,19 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         'split-tree' (one tree by a discrete particle swarm over the splits of a pretrained
         model).
     n_estimators : int, default=6
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. Only with
-        split-tree. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. Only with split-tree. A whole number from 0 to
+        1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm-tree, cart, apso-tree; 3 for tso-tree; 4 for split-tree. A
         whole number from 0 to 32.
     max_leaves : int, default=0
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. Only with swarm-tree, cart, apso-tree. A whole number from 0 to
-        1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. Only with swarm-tree,
+        cart, apso-tree. A whole number from 0 to 1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
@@ -974,16 +983,18 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         grown greedily and pruned by cross-validation (CART)); 'split-tree' (one tree by a
         discrete particle swarm over the splits of a pretrained model).
     n_estimators : int, default=6
-        Boosting rounds; each adds one tree, or one tree per class for three or more classes;
-        for split-tree the rounds of the model that split points are taken from. Only with
-        split-tree. A whole number from 1 to 1000000.
+        Boosting rounds; each adds one tree, or one tree per class for three or more classes; 0,
+        only for swarm, is 6, or chosen with total_leaves; for split-tree the rounds of the
+        model that split points are taken from. Only with split-tree. A whole number from 0 to
+        1000000.
     max_depth : int | None, default=None
         Maximum depth of a tree; 0 is no limit, only for leaf growth; at most 16 for oblivious
         trees. None is 0 for swarm-tree, cart; 4 for split-tree. A whole number from 0 to 32.
     max_leaves : int, default=0
-        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, or for
-        swarm-tree the size with the best cross-validated error; for apso-tree the size that the
-        final tree is pruned to. Only with swarm-tree, cart. A whole number from 0 to 1048576.
+        Maximum number of leaves; 0 is 31 for leaf growth, what the depth allows, for swarm 32
+        or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
+        error; for apso-tree the size that the final tree is pruned to. Only with swarm-tree,
+        cart. A whole number from 0 to 1048576.
     budget : int, default=0
         Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
         evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
