@@ -259,7 +259,13 @@ fn evaluate_fold(
     }
     let (train, test) = (grower.table.subset(&fold.train), grower.table.subset(&fold.test));
     let grown = CartGrower { table: &train, ..*grower }.grow();
+    if budget.is_interrupted() {
+        return None;
+    }
     let path = PruningPath::new(grown, &train, grower.loss);
+    if budget.is_interrupted() {
+        return None;
+    }
 
     let (mut tree, pruned_at) = path.into_parts();
     tree.centre_thresholds(&train);

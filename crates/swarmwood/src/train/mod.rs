@@ -123,7 +123,8 @@ pub fn train_learner(
     options.check(params)?;
 
     let started = Instant::now();
-    let budget = budget(params, options.budget.as_ref(), started);
+    let scores = rows.rows.saturating_mul(spec.classes().max(1));
+    let budget = budget(params, options.budget.as_ref(), started, scores);
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let job = Job {
@@ -154,15 +155,20 @@ pub fn train_learner(
     Ok(trained)
 }
 
-/// The limits of a run: the caller's, the time limit and the work limit of the parameters.
-fn budget(params: &Params, caller: Option<&Budget>, started: Instant) -> Budget {
+/// Time that the evaluation of one score of a training row takes, at most.
+const TIME_PER_SCORE: Duration = Duration::from_nanos(80);
+
+/// The limits of a run: the caller's, the time limit and the work limit of the parameters. Of the time
+/// limit, some is kept for the metrics of the training rows, which have so many scores.
+fn budget(params: &Params, caller: Option<&Budget>, started: Instant, scores: usize) -> Budget {
     let mut budget = Budget::unlimited();
     if let Some(caller) = caller.cloned() {
         budget = budget.with_interrupt(move || caller.is_interrupted());
     }
     let limit = Duration::try_from_secs_f64(params.time_limit).ok();
+    let reserve = TIME_PER_SCORE.saturating_mul(u32::try_from(scores).unwrap_or(u32::MAX));
     if let Some(limit) = limit.filter(|limit| !limit.is_zero())
-        && let Some(deadline) = started.checked_add(limit)
+        && let Some(deadline) = started.checked_add(limit - reserve.min(limit / 2))
     {
         budget = budget.with_deadline(deadline);
     }
