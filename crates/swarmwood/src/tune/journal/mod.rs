@@ -129,7 +129,8 @@ fn wait_for_lock(
     mut try_lock: impl FnMut() -> std::result::Result<(), TryLockError>,
 ) -> io::Result<bool> {
     let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
+    // A lock is held for microseconds and soon taken again: who sleeps long never gets it.
+    let mut pause = Duration::from_micros(20);
     loop {
         match try_lock() {
             Ok(()) => return Ok(true),
@@ -137,7 +138,7 @@ fn wait_for_lock(
             Err(TryLockError::WouldBlock) if started.elapsed() >= longest => return Ok(false),
             Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
         }
-        pause = (2 * pause).min(Duration::from_millis(20));
+        pause = (pause * 5 / 4).min(Duration::from_millis(5));
     }
 }
 
