@@ -320,26 +320,26 @@ fn predictions(
     tree: &RankTree,
     train: &RankTable,
     measure: &LeafLoss,
-) -> (Vec<Prediction>, Vec<Prediction>) {
+) -> (Vec<LeafPrediction>, Vec<LeafPrediction>) {
     let (nodes, leaves) = fit_nodes(tree, train, measure);
     let of = |fit: &NodeFit| match train.target() {
-        RankTarget::Classes { .. } => Prediction::Class(fit.class(measure)),
-        RankTarget::Numbers { .. } => Prediction::Number(fit.value),
+        RankTarget::Classes { .. } => LeafPrediction::Class(fit.class(measure)),
+        RankTarget::Numbers { .. } => LeafPrediction::Number(fit.value),
     };
     (nodes.iter().map(of).collect(), leaves.iter().map(of).collect())
 }
 
 /// What a leaf predicts.
-enum Prediction {
+enum LeafPrediction {
     Class(usize),
     Number(f64),
 }
 
-impl Prediction {
+impl LeafPrediction {
     /// The error of a row.
     fn error(&self, test: &RankTable, row: u32, measure: &LeafLoss) -> f64 {
         match (self, test.target()) {
-            (&Prediction::Class(predicted), RankTarget::Classes { of_row, count }) => {
+            (&LeafPrediction::Class(predicted), RankTarget::Classes { of_row, count }) => {
                 let truth = usize::from(of_row[row as usize]);
                 match measure {
                     LeafLoss::Costs(costs) => {
@@ -350,7 +350,7 @@ impl Prediction {
                     _ => f64::from(u8::from(truth != predicted)),
                 }
             }
-            (&Prediction::Number(predicted), RankTarget::Numbers { of_row, centre }) => {
+            (&LeafPrediction::Number(predicted), RankTarget::Numbers { of_row, centre }) => {
                 let error = of_row[row as usize] + centre - predicted;
                 if *measure == LeafLoss::Absolute { error.abs() } else { error * error }
             }
