@@ -5,7 +5,8 @@ bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--rep
 
 EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method it reviews),
 `tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita 2024), `tuning` (the same with our
-learner and protocol), `small-models`, or `all`. `--out` gets summary.md, README.md, raw.csv and the
+learner and protocol), `small-models` (equal shape), `total-leaves` (equal number of leaves), or
+`all`. `--out` gets summary.md, README.md, raw.csv and the
 figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was
 stopped, by `--seconds` for example, goes on where it was, and `--tables` writes the page without
 measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is
@@ -31,6 +32,8 @@ from evidence import (
     page,
     raw,
     small_models,
+    total_leaves,
+    total_leaves_tables,
     tree,
     tree_tables,
     tuning,
@@ -51,6 +54,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "tuning": (tuning, tuning_tables),
     "tuning-xgboost": (xgboost_tuning, xgboost_tables),
     "small-models": (small_models, small_models),
+    "total-leaves": (total_leaves, total_leaves_tables),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -60,6 +64,7 @@ KNOWN_SETS = {
     "tuning": tuning.METRICS,
     "tuning-xgboost": tuning.METRICS,
     "small-models": SETS,
+    "total-leaves": SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -69,6 +74,7 @@ KNOWN_SIZES = {
     "tuning": tuning.RANGES,
     "tuning-xgboost": tuning.RANGES,
     "small-models": SIZES,
+    "total-leaves": total_leaves.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -207,6 +213,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "tuning": (*tuning.PEERS, *tuning.ENGINES),
         "tuning-xgboost": tuple(xgboost_tuning.TUNERS),
         "small-models": tuple(small_models.CONTENDERS),
+        "total-leaves": total_leaves.CONTENDERS,
     }.get(experiment, ())
 
 
@@ -218,7 +225,12 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         if options.binary.is_file()
         else ""
     )
-    is_limited = options.quick and experiment in ("boosting", "ablation", "small-models")
+    is_limited = options.quick and experiment in (
+        "boosting",
+        "ablation",
+        "small-models",
+        "total-leaves",
+    )
     return Request(
         experiment=experiment,
         out=out,

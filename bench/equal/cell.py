@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import datasets
-from equal.sets import SETS, Table, load
+from equal.sets import SETS, TESTED, Table, load
 
 INNER_SEED = 1000  # keeps the inner divisions apart from the outer ones
 
@@ -31,9 +31,17 @@ class Cell:
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
         """The row numbers of each part; they depend on the number of rows and the split alone."""
-        train, test = datasets.split(len(self.table.y), self.split)
+        train, test = self.divided()
         fit, valid = datasets.split(len(train), INNER_SEED + self.split)
         return {"train": train, "test": test, "fit": train[fit], "valid": train[valid]}
+
+    def divided(self) -> tuple[np.ndarray, np.ndarray]:
+        """Training and test rows."""
+        training, rows = SETS[self.name].training, len(self.table.y)
+        if training is None or training >= rows:
+            return datasets.split(rows, self.split)
+        test, train = datasets.split(rows, self.split, training / rows)
+        return train, test[datasets.sample(len(test), TESTED)]
 
     def x(self, part: str) -> np.ndarray:
         return np.ascontiguousarray(self.table.x.to_numpy()[self.parts[part]])

@@ -7,7 +7,7 @@ single precision first, because that is what XGBoost and CatBoost keep.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import datasets
 
 MANY_ROWS = 10_000  # above it a split costs more and says more, so there are fewer of them
 SPLITS, SPLITS_OF_MANY = 10, 5
+TESTED = 4000
 DRAWN_WITH = 2022
 
 
@@ -28,8 +29,9 @@ class Set:
 
     `positive` makes one class 1 and the others 0, `at_least` does so with a threshold. An `extra`
     set is shown and guarded like the others, but does not count in means: its rows are those of
-    another set. A `packaged` set comes with scikit-learn; it is there for trials of the harness and
-    in no list of results.
+    another set. An `unlisted` set is not on the page of models of a given shape. With `training`
+    there are so many training rows, drawn by the split, and at most `TESTED` of the other rows are
+    the test rows.
     """
 
     name: str
@@ -40,7 +42,8 @@ class Set:
     positive: int | None = None
     at_least: int | None = None
     extra: bool = False
-    packaged: bool = False
+    unlisted: bool = False
+    training: int | None = None
 
     @property
     def splits(self) -> int:
@@ -94,6 +97,80 @@ def packaged(name: str) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
     return read
 
 
+def digits(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Is the handwritten digit odd?"""
+    x, y = packaged("digits")(rows)
+    return x, y % 2
+
+
+def generated(name: str, seed: int, **options: object) -> Callable[[int], tuple]:
+    """Rows that a generator of scikit-learn draws."""
+
+    def draw(rows: int) -> tuple[np.ndarray, np.ndarray]:
+        from sklearn import datasets as library
+
+        return getattr(library, f"make_{name}")(n_samples=rows, random_state=seed, **options)
+
+    return draw
+
+
+# Sets of a page of its own, where a model may have so many leaves in all, and of trials.
+UNLISTED = [
+    Set("diabetes", "regression", 442, draw=packaged("diabetes")),
+    Set("friedman_impedance", "regression", 2000, draw=generated("friedman2", 1, noise=50.0)),
+    Set("friedman_phase", "regression", 3000, draw=generated("friedman3", 1, noise=0.1)),
+    Set("linear", "regression", 1500, draw=generated("regression", 1, n_features=20, noise=30.0)),
+    Set("breast_cancer", "binary", 569, draw=packaged("breast_cancer")),
+    Set("parkinsons", "binary", 195, "parkinsons.csv"),
+    Set("pima", "binary", 768, "pima.csv"),
+    Set("transfusion", "binary", 748, "transfusion.csv"),
+    Set("wine_good", "binary", 6497, "wine_quality.csv", at_least=6),
+    Set("digits_odd", "binary", 1797, draw=digits),
+    Set("moons", "binary", 1000, draw=generated("moons", 4, noise=0.35)),
+    Set(
+        "quantiles",
+        "binary",
+        5000,
+        draw=generated("gaussian_quantiles", 4, n_features=6, n_classes=2),
+    ),
+    Set(
+        "clusters",
+        "binary",
+        4000,
+        draw=generated("classification", 1, n_features=20, n_informative=8, flip_y=0.1),
+    ),
+    Set(
+        "noisy_clusters",
+        "binary",
+        1500,
+        draw=generated(
+            "classification", 2, n_features=30, n_informative=5, flip_y=0.2, class_sep=0.7
+        ),
+    ),
+    Set(
+        "many_clusters",
+        "binary",
+        10_000,
+        draw=generated(
+            "classification",
+            3,
+            n_features=15,
+            n_informative=10,
+            n_clusters_per_class=4,
+            flip_y=0.02,
+        ),
+    ),
+    Set("wine_7", "multiclass", 6497, "wine_quality.csv"),
+    Set("digits", "multiclass", 1797, draw=packaged("digits")),
+    Set("eeg_300", "binary", 14_980, "eeg_eye_state.csv", training=300),
+    Set("mozilla4_300", "binary", 15_545, "mozilla4.csv", training=300),
+    Set("higgs_600", "binary", 55_800, "higgs.csv.gz", training=600),
+    Set("covtype_600", "binary", 58_101, "covtype.csv.gz", positive=2, training=600),
+    Set("wine_good_400", "binary", 6497, "wine_quality.csv", at_least=6, training=400),
+    Set("banknote_200", "binary", 1372, "banknote.csv", training=200),
+    Set("hastie_500", "binary", 12_000, draw=hastie, training=500),
+    Set("transfusion_400", "binary", 748, "transfusion.csv", training=400),
+]
 SETS = {
     known.name: known
     for known in [
@@ -113,15 +190,7 @@ SETS = {
         Set("higgs", "binary", 55_800, "higgs.csv.gz"),
         Set("covtype_2", "binary", 58_101, "covtype.csv.gz", positive=2),
         Set("covtype_7", "multiclass", 58_101, "covtype.csv.gz", extra=True),
-        Set("diabetes", "regression", 442, draw=packaged("diabetes"), extra=True, packaged=True),
-        Set(
-            "breast_cancer",
-            "binary",
-            569,
-            draw=packaged("breast_cancer"),
-            extra=True,
-            packaged=True,
-        ),
+        *(replace(known, extra=True, unlisted=True) for known in UNLISTED),
     ]
 }
 

@@ -70,7 +70,7 @@ def plan(request: Request) -> Iterator[Job]:
     known = contenders_of(request)
     sizes = request.sizes or (QUICK_SIZES if request.quick else tuple(SIZES))
     names = request.sets or (
-        QUICK_SETS if request.quick else [name for name in SETS if not SETS[name].packaged]
+        QUICK_SETS if request.quick else [name for name in SETS if not SETS[name].unlisted]
     )
     there = [name for name in names if request.has(name, SETS[name].file)]
     wanted = [name for name in known if request.wants("contenders", name)]

@@ -25,7 +25,7 @@ STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
 def test_sets_above_ten_thousand_rows_have_five_splits():
-    assert {name for name, known in SETS.items() if known.splits == 10 and not known.packaged} == {
+    assert {name for name, known in SETS.items() if known.splits == 10 and not known.unlisted} == {
         "insurance",
         "wine_red",
         "abalone",
@@ -33,7 +33,7 @@ def test_sets_above_ten_thousand_rows_have_five_splits():
         "banknote",
         "wine_class",
     }
-    results = [known for known in SETS.values() if not known.packaged]
+    results = [known for known in SETS.values() if not known.unlisted]
     assert len(results) == 16 and all(known.splits in (5, 10) for known in results)
 
 
