@@ -40,7 +40,9 @@ def covered(results: Results, names: list[str], ours: str) -> str:
 def worst(results: Results, ours: str, other: str, kind: str, limit: float, at: str) -> list[str]:
     """The set on which ours is furthest behind, among all large ones of a kind."""
     wanted = [
-        name for name, known in SETS.items() if known.task in TASKS[kind] and known.rows >= LARGE
+        name
+        for name, known in SETS.items()
+        if known.task in TASKS[kind] and known.rows >= LARGE and not known.unlisted
     ]
     gaps = {name: against(results, name, ours, other) for name in wanted}
     gaps = {name: gap for name, gap in gaps.items() if math.isfinite(gap)}
