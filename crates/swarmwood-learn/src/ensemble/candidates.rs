@@ -21,6 +21,8 @@ pub enum FitMethod {
         rate: f64,
         /// Penalties.
         penalties: Penalties,
+        /// Share of the features that each tree may use.
+        columns: f64,
     },
     /// Search.
     Search(SearchStrategy),
@@ -105,6 +107,7 @@ fn greedy(
         method: FitMethod::Greedy {
             rate,
             penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight },
+            columns: 1.0,
         },
         shape: *shape,
     }
@@ -127,8 +130,25 @@ pub fn greedy_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Cand
         [0.5, 0.3, 0.15].iter().map(|&rate| of_classes(rate, 1.0, "")).collect();
     if shape.max_leaves <= SMALL_TREE {
         candidates.extend([0.5, 0.3].map(|rate| of_classes(rate, 0.1, ", smaller leaves")));
+        candidates.extend([0.5, 0.3].map(|rate| with_sampled_columns(of_classes(rate, 1.0, ""))));
     }
     candidates
+}
+
+/// Share of the features of a tree whose features are drawn at random.
+const SAMPLED_COLUMNS: f64 = 0.7;
+
+/// The same greedy candidate with trees that use random features each: they differ more from each
+/// other, which helps where few splits separate the classes.
+fn with_sampled_columns(candidate: Candidate) -> Candidate {
+    let Candidate { name, method, shape } = candidate;
+    let method = match method {
+        FitMethod::Greedy { rate, penalties, .. } => {
+            FitMethod::Greedy { rate, penalties, columns: SAMPLED_COLUMNS }
+        }
+        other => other,
+    };
+    Candidate { name: format!("{name}, sampled columns"), method, shape }
 }
 
 /// Leaves of a tree that is small.

@@ -13,7 +13,7 @@ use super::out_of_fold::OutOfFold;
 use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::fold_split::FoldSplit;
-use crate::greedy;
+use crate::greedy::{self, GreedyConfig};
 use crate::metric::EvalMetric;
 use crate::objective::Objective;
 use crate::stats::{BackendError, TrainingSet};
@@ -96,8 +96,9 @@ pub fn fit_fold(
     let set = TrainingSet { data: &fold.train, valid: Some(test), ..set };
 
     let (scores, shift) = match &candidate.method {
-        FitMethod::Greedy { rate, penalties } => {
+        FitMethod::Greedy { rate, penalties, columns } => {
             let config = candidate.shape.greedy_config(*rate, *penalties);
+            let config = GreedyConfig { colsample_bytree: *columns, ..config };
             let fit = greedy::train(set, &config, context, &mut |_| ())?;
             (fit.ensemble.valid_scores, fit.ensemble.shift)
         }

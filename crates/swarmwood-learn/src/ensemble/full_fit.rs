@@ -11,7 +11,7 @@ use crate::budget::Budget;
 use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, SearchStatus, Stage};
-use crate::greedy;
+use crate::greedy::{self, GreedyConfig};
 use crate::stats::BackendError;
 
 /// The key of the final fit in the task log.
@@ -84,7 +84,7 @@ impl<'a> EnsembleSearch<'a> {
         if known.is_some_and(|baseline| baseline.candidate == *candidate) {
             return Ok(());
         }
-        let FitMethod::Greedy { rate, penalties } = candidate.method else {
+        let FitMethod::Greedy { rate, penalties, columns } = candidate.method else {
             unreachable!("the baseline is greedy")
         };
         let remaining = self.context.budget.remaining().unwrap_or(u64::MAX);
@@ -96,6 +96,7 @@ impl<'a> EnsembleSearch<'a> {
         let budget = self.context.budget.clone().with_work_limit(remaining);
         let context = Context { budget: &budget, ..self.context };
         let config = candidate.shape.greedy_config(rate, penalties);
+        let config = GreedyConfig { colsample_bytree: columns, ..config };
         let fit = greedy::train(self.set, &config, context, &mut |_| ())?;
         self.context.budget.spend(budget.spent());
 

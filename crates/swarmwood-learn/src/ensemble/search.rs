@@ -39,12 +39,16 @@ const LEAST_ROWS: usize = 20;
 /// on the number of threads.
 const TASKS_TOGETHER: usize = 10;
 
-/// Shapes whose strategies are all compared.
-const SHAPES_KEPT: usize = 2;
+/// Of several shapes, those whose first search strategy is compared, for classes and for numbers. All
+/// strategies of the best one are compared.
+const SHAPES_SEARCHED_OF_CLASSES: usize = 2;
+const SHAPES_SEARCHED_OF_NUMBERS: usize = 3;
 
-/// Candidates that come to the second rung of successive halving, and to the last one.
+/// Candidates that come to the second rung of successive halving, searches of one shape that was
+/// given and of one that was chosen, and candidates that come to the last rung.
 const GREEDY_KEPT: usize = 4;
 const SEARCHES_KEPT: usize = 3;
+const SEARCHES_KEPT_OF_CHOSEN: usize = 2;
 const FINALISTS: usize = 1;
 
 /// The name of cross-validated scores in events.
@@ -171,7 +175,11 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_fallback(FallbackPhase::Exact)?;
 
         let strategies = self.strategies()?;
-        self.halve(strategies, [SEARCHES_KEPT, FINALISTS])?;
+        let kept = match self.config.shapes.len() {
+            1 => SEARCHES_KEPT,
+            _ => SEARCHES_KEPT_OF_CHOSEN,
+        };
+        self.halve(strategies, [kept, FINALISTS])?;
         self.finish()
     }
 
@@ -207,37 +215,48 @@ impl<'a> EnsembleSearch<'a> {
         if let [shape] = &self.config.shapes[..] {
             return greedy + 1 + candidates::search_candidates(shape, &self.profile).len();
         }
-        // Each shape has its first strategy compared; the others follow for the best shapes.
-        let others = self.searches_of(&self.config.shapes[0]).len() - 1;
-        greedy + self.config.shapes.len() + others * SHAPES_KEPT.min(self.config.shapes.len())
+        let of_shape = self.searches_of(&self.config.shapes[0]).len();
+        greedy + self.shapes_searched() - 1 + of_shape
     }
 
-    /// The search strategies to compare: all of the only shape, or those of the shapes that look
+    /// Of several shapes, how many are searched.
+    fn shapes_searched(&self) -> usize {
+        let wanted = match self.profile.classes {
+            true => SHAPES_SEARCHED_OF_CLASSES,
+            false => SHAPES_SEARCHED_OF_NUMBERS,
+        };
+        wanted.min(self.config.shapes.len())
+    }
+
+    /// The search strategies to compare: all of the only shape, or those of the shape that looks
     /// best on the folds of the first rung.
     fn strategies(&mut self) -> Result<Vec<Candidate>, EnsembleSearchError> {
         if let [shape] = &self.config.shapes[..] {
             return Ok(candidates::search_candidates(shape, &self.profile));
         }
-        let of_shape = |shape| self.searches_of(shape).swap_remove(0);
-        let firsts: Vec<Candidate> = self.config.shapes.iter().map(of_shape).collect();
         let rung = self.rungs[0].clone();
-        self.cross_validate(&firsts, rung.clone())?;
-
-        // A shape is judged by its first strategy and by its best greedy candidate, half and half.
         let best_greedy = |shape: &EnsembleShape| {
             let of_shape =
                 |scored: &&ScoredCandidate| !scored.is_search() && scored.candidate.shape == *shape;
             let scores = self.scored.iter().filter(of_shape).map(|one| one.score_on(rung.end));
             scores.fold(f64::INFINITY, f64::min)
         };
-        let judge = |candidate: &Candidate| {
-            let own = self.scored(candidate).score_on(rung.end);
-            (0.5 * own + 0.5 * best_greedy(&candidate.shape), candidate.shape)
-        };
-        let mut shapes: Vec<(f64, EnsembleShape)> = firsts.iter().map(judge).collect();
+        let mut shapes: Vec<(f64, EnsembleShape)> =
+            self.config.shapes.iter().map(|shape| (best_greedy(shape), *shape)).collect();
         shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let kept = shapes.iter().take(SHAPES_KEPT);
-        Ok(kept.flat_map(|(_, shape)| self.searches_of(shape)).collect())
+        shapes.truncate(self.shapes_searched());
+
+        let first = |(_, shape): &(f64, EnsembleShape)| self.searches_of(shape).swap_remove(0);
+        let firsts: Vec<Candidate> = shapes.iter().map(first).collect();
+        self.cross_validate(&firsts, rung.clone())?;
+
+        // A shape is judged by its first strategy and by its best greedy candidate, half and half.
+        let judged = |((greedy, shape), first): (&(f64, EnsembleShape), &Candidate)| {
+            (greedy + self.scored(first).score_on(rung.end), *shape)
+        };
+        let best = shapes.iter().zip(&firsts).map(judged).min_by(|a, b| a.0.total_cmp(&b.0));
+        let shape = best.map_or(self.config.shapes[0], |(_, shape)| shape);
+        Ok(self.searches_of(&shape))
     }
 
     /// Successive halving: all candidates are cross-validated on the folds of the first rung, and on
