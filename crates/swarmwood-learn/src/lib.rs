@@ -28,3 +28,4 @@ pub mod stats;
 mod task_batches;
 mod threshold_scan;
 pub mod tree_search;
+pub mod tree_sum;

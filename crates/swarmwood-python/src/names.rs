@@ -6,6 +6,7 @@ use swarmwood::message::{Notation, ParamValue};
 const PYTHON_NAMES: &[(&str, &str)] = &[
     ("trees", "n_estimators"),
     ("depth", "max_depth"),
+    ("total_splits", "max_splits"),
     ("lambda", "reg_lambda"),
     ("l1", "reg_alpha"),
     ("min_leaf", "min_samples_leaf"),

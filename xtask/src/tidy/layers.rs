@@ -88,6 +88,7 @@ const MODULES: &[ModuleLayers] = &[
             &["stats"],
             &["greedy", "linear", "cart"],
             &["ensemble", "tree_search"],
+            &["tree_sum"],
         ],
     },
     ModuleLayers {

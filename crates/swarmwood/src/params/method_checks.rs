@@ -91,6 +91,19 @@ pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violat
     }
 }
 
+/// A sum of trees whose leaf values are fitted together.
+pub(super) fn check_tree_sum(params: &Params, violations: &mut Vec<Violation>) {
+    check_bins(params, violations);
+
+    let (objective, method) = (params.objective.name(), params.method.name());
+    if !["auto", "squared", "logistic", "softmax"].contains(&objective) {
+        let message = format!(
+            "is {objective}, must be auto, squared, logistic or softmax with method {method}"
+        );
+        violations.push(violation("objective", message));
+    }
+}
+
 /// One tree.
 pub(super) fn check_single_tree(params: &Params, violations: &mut Vec<Violation>) {
     let max_leaves = params.max_leaves;

@@ -8,19 +8,20 @@ use swarmwood_model::TargetKind;
 use super::learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
 use super::method_checks::{
     check_bins, check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
-    check_tree_swarm,
+    check_tree_sum, check_tree_swarm,
 };
 use super::table::{Criterion, FitnessChoice, Growth, InitialDraw, Params};
 use super::value::Auto;
 
 /// Every learner, in the order of the help; the first is the default.
-pub(super) const SPECS: [&LearnerSpec; 11] = [
+pub(super) const SPECS: [&LearnerSpec; 12] = [
     &SWARM,
     &GREEDY,
     &SGBDT,
     &SGBDT_BINS,
     &PSGBDT,
     &POLICY_GRADIENT,
+    &TREE_SUM,
     &SWARM_TREE,
     &CART,
     &APSO_TREE,
@@ -42,6 +43,8 @@ impl Method {
     pub const PSGBDT: Method = Method::of(&PSGBDT);
     /// A policy over sequences of rules.
     pub const POLICY_GRADIENT: Method = Method::of(&POLICY_GRADIENT);
+    /// A sum of small trees under a budget of splits.
+    pub const TREE_SUM: Method = Method::of(&TREE_SUM);
     /// The search over one tree.
     pub const SWARM_TREE: Method = Method::of(&SWARM_TREE);
     /// CART.
@@ -205,6 +208,20 @@ const POLICY_GRADIENT: LearnerSpec = LearnerSpec {
     ],
     takes_pretrained: true,
     ..SGBDT
+};
+
+/// The thresholds that a search compares are few, because it compares them many times.
+const TREE_SUM: LearnerSpec = LearnerSpec {
+    name: "tree-sum",
+    help: "search over a sum of a few small trees with a total number of splits; one tree where its \
+           cross-validated score is better",
+    parameters: &["total_splits", "budget", "min_leaf", "max_bin", "folds", "objective"],
+    checkpoints: true,
+    tuned_sizes: &[("total_splits", 4, 64)],
+    defaults: |base| Params { max_bin: 64, folds: 4, ..base },
+    resolve: |params, _| Params { min_leaf: Auto::Is(params.min_leaf.unwrap_or(10)), ..params },
+    check: check_tree_sum,
+    ..ENSEMBLE
 };
 
 const SINGLE_TREE: LearnerSpec = LearnerSpec {

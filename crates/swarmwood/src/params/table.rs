@@ -280,8 +280,11 @@ table! {
     /// is given
     total_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases [], only [];
-    /// maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates evaluated
-    /// (searches over rule sequences); 0 is no limit
+    /// total number of splits of all trees, which three or more classes share
+    total_splits: usize = 15,
+        Size, AllowedValues::whole(1, 256), aliases ["max_splits"], only [];
+    /// maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations (tree-sum; 0
+    /// is 300), or candidates evaluated (searches over rule sequences); 0 is no limit
     budget: usize = 0,
         Size, AllowedValues::whole(0, 1_000_000_000), aliases [], only [];
     /// split criterion of a single tree
@@ -294,7 +297,8 @@ table! {
     /// '0,1;5,0' misclassifying the second class costs five times as much
     costs: Matrix = Matrix::default(),
         Tree, AllowedValues::Matrix, aliases [], only [];
-    /// minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for numbers
+    /// minimum number of rows in a leaf; auto is 1, for tree-sum 10, and for swarm-tree 5 for classes
+    /// and 20 for numbers
     min_leaf: Auto<usize> = Auto::Auto,
         Tree, AllowedValues::whole(1, 1 << 32), aliases ["min_samples_leaf"], only [];
     /// maximum number of candidate thresholds per feature; 0 is one between any two values

@@ -13,6 +13,7 @@ mod greedy;
 mod job;
 mod learner;
 mod linear;
+mod logged_search;
 mod options;
 mod pretrained;
 mod published;
@@ -20,6 +21,7 @@ mod report;
 mod search_space;
 mod single;
 mod swarm_run;
+mod tree_sum;
 mod tree_swarms;
 mod trees;
 
@@ -52,6 +54,7 @@ pub const LEARNERS: &[&dyn Learner] = &[
     &RuleSequenceSwarm { method: Method::SGBDT_BINS, rules: RuleSource::BinBoundaries },
     &RuleSequenceSwarm { method: Method::PSGBDT, rules: RuleSource::Pretrained },
     &RuleSequencePolicy,
+    &tree_sum::TreeSumLearner,
     &SingleTreeLearner { method: Method::SWARM_TREE, finder: TreeFinder::Search },
     &SingleTreeLearner { method: Method::CART, finder: TreeFinder::Cart },
     &SingleTreeLearner { method: Method::APSO_TREE, finder: TreeFinder::Grid },

@@ -16,18 +16,14 @@ use swarmwood_learn::tree_search::{
     self, TreeCandidateScore, TreeCvConfig, TreeSearchConfig, TreeSearchProgress, TreeSelection,
 };
 use swarmwood_model::{Body, Member, Split, TargetKind};
-use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
-use super::event_log::EventLog;
+use super::logged_search::{refused, run_logged};
 use super::pretrained::PretrainedSplits;
 use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
 use crate::message::Message;
 use crate::params::{Criterion, Method, Params, Prune};
-use crate::{Error, Result, registry};
-
-/// The version of the payload of these methods' checkpoints.
-const PAYLOAD: u64 = 1;
+use crate::{Result, registry};
 
 /// How the tree is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,58 +150,21 @@ fn find_tree(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<SingleTreeFit> {
     let TreeProblem { job, context, .. } = problem;
-    let started = Instant::now();
     let mut warnings = Vec::new();
-    let past = checkpoints
-        .map(|checkpoints| checkpoints.load(PAYLOAD, &mut warnings))
-        .transpose()?
-        .flatten();
-    let mut events = past
-        .as_ref()
-        .and_then(|past| past.field("events").ok())
-        .and_then(EventLog::load)
-        .unwrap_or_default();
-    let before = events.replay(observer);
-
-    let (mut steps, mut fault) = (0, None);
-    let mut observer = |event: &Event, state: &dyn Fn() -> Datum| {
-        let elapsed = before + started.elapsed().as_secs_f64();
-        let event = Event { elapsed, ..event.clone() };
-        events.push(&event);
-        steps += 1;
-        if let Some(checkpoints) = checkpoints.filter(|checkpoints| checkpoints.is_due(steps)) {
-            let fields = vec![("events", events.save()), ("search", state())];
-            fault = fault.take().or(checkpoints.save(PAYLOAD, fields).err());
-        }
-        observer(&event);
-        if fault.is_some() {
-            context.budget.cancel();
-        }
-    };
-    let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let refused = |error: swarmwood_search::Error| match checkpoints {
-        Some(checkpoints) => checkpoints.refused(error.to_string()),
-        None => Error::Run(error.to_string()),
-    };
-    let mut log = TaskLog::new(state, &mut observer).map_err(refused)?;
-    let found = match finder {
-        TreeFinder::Cart => grow(problem, &mut log)
+    let mut found = run_logged(job, checkpoints, &mut warnings, observer, |log| match finder {
+        TreeFinder::Cart => grow(problem, log)
             .map(|tree| SingleTreeFit::fitted(tree, problem))
-            .map_err(refused),
-        TreeFinder::Search => search(problem, &mut log)
+            .map_err(|error| refused(checkpoints, &error)),
+        TreeFinder::Search => search(problem, log)
             .map(|(tree, report, note)| {
                 let fit = SingleTreeFit::fitted((tree, report), problem);
                 SingleTreeFit { notes: note.into_iter().collect(), ..fit }
             })
-            .map_err(refused),
-        TreeFinder::Grid => tree_swarms::search_grid(problem, &mut log),
-        TreeFinder::Symbols => tree_swarms::search_symbols(problem, &mut log),
-        TreeFinder::SplitPoints => tree_swarms::search_split_points(problem, &mut log),
-    };
-    if let Some(fault) = fault {
-        return Err(fault);
-    }
-    let mut found = found?;
+            .map_err(|error| refused(checkpoints, &error)),
+        TreeFinder::Grid => tree_swarms::search_grid(problem, log),
+        TreeFinder::Symbols => tree_swarms::search_symbols(problem, log),
+        TreeFinder::SplitPoints => tree_swarms::search_split_points(problem, log),
+    })?;
 
     let budget = context.budget;
     if budget.is_interrupted() && budget.deadline_passed() {
