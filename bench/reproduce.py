@@ -5,9 +5,8 @@ bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--rep
 
 EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method it reviews),
 `tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita 2024), `tuning` (the same with our
-learner and protocol), `small-models` (equal shape), `total-leaves` (equal number of leaves), or
-`all`. `--out` gets summary.md, README.md, raw.csv and the
-figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was
+learner and protocol), `small-models` (equal shape), `total-leaves` (equal number of leaves), `rules`
+(few splits), or `all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was
 stopped, by `--seconds` for example, goes on where it was, and `--tables` writes the page without
 measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is
 a trial of the harness on generated and packaged data. Data that is not there is skipped; it is said
@@ -31,6 +30,8 @@ from evidence import (
     iris,
     page,
     raw,
+    rules,
+    rules_tables,
     small_models,
     total_leaves,
     total_leaves_tables,
@@ -55,6 +56,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "tuning-xgboost": (xgboost_tuning, xgboost_tables),
     "small-models": (small_models, small_models),
     "total-leaves": (total_leaves, total_leaves_tables),
+    "rules": (rules, rules_tables),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -65,6 +67,7 @@ KNOWN_SETS = {
     "tuning-xgboost": tuning.METRICS,
     "small-models": SETS,
     "total-leaves": SETS,
+    "rules": rules.SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -75,6 +78,7 @@ KNOWN_SIZES = {
     "tuning-xgboost": tuning.RANGES,
     "small-models": SIZES,
     "total-leaves": total_leaves.SIZES,
+    "rules": rules.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -214,6 +218,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "tuning-xgboost": tuple(xgboost_tuning.TUNERS),
         "small-models": tuple(small_models.CONTENDERS),
         "total-leaves": total_leaves.CONTENDERS,
+        "rules": rules.CONTENDERS,
     }.get(experiment, ())
 
 
@@ -230,6 +235,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         "ablation",
         "small-models",
         "total-leaves",
+        "rules",
     )
     return Request(
         experiment=experiment,

@@ -29,8 +29,8 @@ pub use predict::{
     Block, BlockError, ColumnView, FeatureValue, MISSING, Prediction, Predictions, Predictor,
 };
 pub use rules::{
-    DecisionRule, RuleCondition, RuleCounts, RuleMerge, RulePrediction, RuleSet, RuleStats,
-    RulesError, ValueSet,
+    AdditiveGroup, AdditiveRule, AdditiveRules, AdditiveRulesError, DecisionRule, RuleCondition,
+    RuleCounts, RuleMerge, RulePrediction, RuleSet, RuleStats, RulesError, ValueSet,
 };
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
 pub use single_tree::{SingleTree, SingleTreeError};

@@ -31,11 +31,11 @@ pub struct SingleTree<'a> {
 #[non_exhaustive]
 pub enum SingleTreeError {
     /// There are no trees.
-    #[error("the model is linear; only one tree can be shown as rules or as a picture")]
+    #[error("the model is linear; only one tree can be shown as a picture")]
     Linear,
     /// There is more than one round.
     #[error(
-        "the model has {rounds} rounds of trees that add up; only one tree can be shown as rules or as a picture: train \
+        "the model has {rounds} rounds of trees that add up; only one tree can be shown as a picture: train \
          with --method swarm-tree or cart, or with --trees 1 --learning-rate 1"
     )]
     Rounds {
@@ -44,7 +44,7 @@ pub enum SingleTreeError {
     },
     /// The trees of the classes have different splits.
     #[error(
-        "the model has one tree per class and their rules differ; only one tree can be shown as rules or as a picture: \
+        "the model has one tree per class and their rules differ; only one tree can be shown as a picture: \
          train with --method swarm-tree or cart, which make one tree for all classes"
     )]
     Classes,
@@ -157,7 +157,7 @@ impl SingleTree<'_> {
     }
 }
 
-fn ordinary(member: &Member) -> Cow<'_, Tree> {
+pub(crate) fn ordinary(member: &Member) -> Cow<'_, Tree> {
     match &member.shape {
         Shape::Ordinary(tree) => Cow::Borrowed(tree),
         Shape::Oblivious(tree) => Cow::Owned(tree.to_tree()),
@@ -165,7 +165,7 @@ fn ordinary(member: &Member) -> Cow<'_, Tree> {
 }
 
 /// Whether two trees have the same splits at the same nodes; values, gains and covers may differ.
-fn same_splits(a: &Tree, b: &Tree) -> bool {
+pub(crate) fn same_splits(a: &Tree, b: &Tree) -> bool {
     let same = |(a, b): (&crate::tree::Node, &crate::tree::Node)| {
         a.split == b.split && a.left == b.left && a.right == b.right
     };

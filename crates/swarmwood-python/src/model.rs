@@ -38,7 +38,7 @@ impl PyModel {
 
 /// The model as one tree; the error proposes estimators of Python.
 pub fn single_tree(model: &core::Model) -> PyResult<SingleTree<'_>> {
-    let only = "only one tree can be shown as rules or as a plot";
+    let only = "only one tree can be shown as a plot";
     model.single_tree().map_err(|error| {
         PyValueError::new_err(match error {
             SingleTreeError::Rounds { rounds } => format!(
@@ -308,7 +308,7 @@ impl PyModel {
         guarded(|| Ok(self.model.to_text(&TextOptions::default())))
     }
 
-    /// The rules of a single tree in one of the formats of rules.
+    /// The rules of one tree, or those with points of a sum of trees, in one of the formats of rules.
     fn rules(&self, format: &str) -> PyResult<String> {
         guarded(|| {
             let Some(format) = find(ExportContent::Rules, format) else {
@@ -316,7 +316,6 @@ impl PyModel {
                     "there is no format '{format}' of rules"
                 )));
             };
-            single_tree(&self.model)?;
             export_text(format, &ExportInput::new(&self.model), &ExportOptions::default())
                 .map_err(|error| PyValueError::new_err(error.to_string()))
         })

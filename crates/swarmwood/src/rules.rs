@@ -1,7 +1,7 @@
 //! Statistics of decision rules on data.
 
 use swarmwood_learn::data::{Chunk, Column};
-use swarmwood_model::{FeatureValue, RuleSet};
+use swarmwood_model::{AdditiveRules, FeatureValue, RuleSet};
 
 use crate::Result;
 use crate::read::Rows;
@@ -35,13 +35,9 @@ pub fn count(rules: &mut RuleSet<'_>, rows: &Rows) -> Result<()> {
     let mut counts = rules.empty_counts();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         for (row, &target) in chunk.target.iter().enumerate() {
-            let value = |feature: u32| match &chunk.columns[feature as usize] {
-                Column::Number(values) => FeatureValue::Number(values[row]),
-                Column::Category(codes) => FeatureValue::Category(codes[row]),
-            };
             rules.count_row(
                 &mut counts,
-                value,
+                |feature| value(chunk, row, feature),
                 target,
                 chunk.weight.get(row).copied().unwrap_or(1.0),
             );
@@ -50,4 +46,31 @@ pub fn count(rules: &mut RuleSet<'_>, rows: &Rows) -> Result<()> {
     })?;
     rules.set_counts(&counts);
     Ok(())
+}
+
+/// Replaces the support of rules with points by that on these rows.
+pub fn count_additive(rules: &mut AdditiveRules<'_>, rows: &Rows) -> Result<()> {
+    let mut weights: Vec<Vec<f64>> =
+        rules.groups.iter().map(|group| vec![0.0; group.rules.len()]).collect();
+    let mut count = 0;
+    rows.for_each_chunk(&mut |chunk: &Chunk| {
+        for row in 0..chunk.rows {
+            let weight = chunk.weight.get(row).copied().unwrap_or(1.0);
+            for (group, weights) in rules.groups.iter().zip(&mut weights) {
+                let rule = group.rule_of(|feature| value(chunk, row, feature), rules.schema());
+                weights[rule] += weight;
+            }
+        }
+        count += chunk.rows as u64;
+        Ok(())
+    })?;
+    rules.set_support(&weights, count);
+    Ok(())
+}
+
+fn value(chunk: &Chunk, row: usize, feature: u32) -> FeatureValue {
+    match &chunk.columns[feature as usize] {
+        Column::Number(values) => FeatureValue::Number(values[row]),
+        Column::Category(codes) => FeatureValue::Category(codes[row]),
+    }
 }

@@ -3,7 +3,6 @@
 //!
 //! The search itself fits class indicators by least squares, for which all classes share one matrix.
 
-use crate::rank_table::{RankTable, RankTarget};
 
 use super::leaf_fit::SumFit;
 use super::rows::SumRows;
@@ -92,39 +91,4 @@ fn class_step(
         sums[row] = (sums[row] - odds[row] + odd).max(f64::MIN_POSITIVE);
         odds[row] = odd;
     }
-}
-
-/// The summed loss of a fit on rows of a table, and the weight of these rows.
-pub(super) fn test_loss(fit: &SumFit, scale: f64, table: &RankTable) -> [f64; 2] {
-    let rows: Vec<u32> = (0..table.rows() as u32).collect();
-    let outputs = fit.intercept.len();
-    let mut scores = vec![fit.intercept.clone(); rows.len()];
-    for (tree, values) in fit.trees.iter().zip(&fit.values) {
-        let leaves = tree.assign_leaves(table, tree.root(), &rows);
-        for (scores, leaf) in scores.iter_mut().zip(leaves) {
-            let values = &values[leaf as usize * outputs..][..outputs];
-            scores.iter_mut().zip(values).for_each(|(score, value)| *score += value);
-        }
-    }
-
-    let mut sums = [0.0; 2];
-    for (row, scores) in rows.into_iter().zip(scores) {
-        let loss = match table.target() {
-            RankTarget::Numbers { of_row, .. } => {
-                (scores[0] * scale - of_row[row as usize]).powi(2)
-            }
-            RankTarget::Classes { of_row, count: 0..=2 } => {
-                let sign = if of_row[row as usize] == 1 { -1.0 } else { 1.0 };
-                let margin: f64 = sign * scores[0];
-                margin.max(0.0) + (-margin.abs()).exp().ln_1p()
-            }
-            RankTarget::Classes { of_row, .. } => {
-                let most = scores.iter().copied().fold(f64::MIN, f64::max);
-                let sum: f64 = scores.iter().map(|score| (score - most).exp()).sum();
-                most + sum.ln() - scores[usize::from(of_row[row as usize])]
-            }
-        };
-        sums = [sums[0] + table.weight(row) * loss, sums[1] + table.weight(row)];
-    }
-    sums
 }

@@ -11,7 +11,8 @@ use crate::rank_tree::{NodeRef, RankTree};
 use super::normal_equations::NormalMatrix;
 use super::rows::SumRows;
 
-/// Newton steps of a fit during a search, which starts from the values before the last change.
+/// Newton steps of a fit that is compared with others; it starts from the values before the last
+/// change.
 const SEARCH_STEPS: usize = 3;
 
 /// Relative decrease of the loss below which Newton steps end.
@@ -187,6 +188,11 @@ impl SumFit {
     /// Fits all values from where they are.
     pub(super) fn refit(&mut self, rows: &SumRows<'_>, ridge: f64) {
         self.refit_with(rows, ridge, SEARCH_STEPS, TOLERANCE);
+    }
+
+    /// Fits all values roughly, where more changes follow.
+    pub(super) fn refit_once(&mut self, rows: &SumRows<'_>, ridge: f64) {
+        self.refit_with(rows, ridge, 1, TOLERANCE);
     }
 
     fn refit_with(&mut self, rows: &SumRows<'_>, ridge: f64, steps: usize, tolerance: f64) {

@@ -18,6 +18,7 @@ mod rows;
 mod search;
 mod select;
 mod split_scan;
+mod test_loss;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,8 @@ pub struct TreeSumConfig {
     pub bins: usize,
     /// Number of iterations of the search; 0 is greedy growth alone.
     pub iterations: usize,
+    /// Whether one tree is a candidate too.
+    pub with_one_tree: bool,
     /// Number of folds of the cross-validation.
     pub folds: usize,
     /// Seed of the random streams.

@@ -72,7 +72,10 @@ impl SumSearch<'_> {
             let split = Subtree::split(best.rule, Subtree::Leaf, Subtree::Leaf);
             let tree = tree.replace(NodeRef::Leaf(u32::from(best.leaf)), &split);
             fit.set_tree(self.rows, best.tree, tree);
-            fit.refit(self.rows, self.config.ridge);
+            match fit.splits() < self.config.splits {
+                true => fit.refit_once(self.rows, self.config.ridge),
+                false => fit.refit(self.rows, self.config.ridge),
+            }
         }
     }
 
@@ -116,7 +119,7 @@ impl SumSearch<'_> {
         match self.draw_move(stream) {
             SumMove::Rule => {
                 let (tree, node) = draw_node(&fit, stream);
-                fit = self.with_best_rule(&fit, tree, node).unwrap_or(fit);
+                fit = self.with_best_rule(&fit, (tree, node), RULE_CANDIDATES).unwrap_or(fit);
             }
             SumMove::Bottom => self.remove_bottom(&mut fit, stream),
             SumMove::Several => {
@@ -139,7 +142,10 @@ impl SumSearch<'_> {
                 fit.set_tree(self.rows, tree, RankTree::default());
             }
         }
-        fit.refit(self.rows, self.config.ridge);
+        match fit.splits() < self.config.splits {
+            true => fit.refit_once(self.rows, self.config.ridge),
+            false => fit.refit(self.rows, self.config.ridge),
+        }
         let is_noisy = stream.unit() < 0.5;
         self.grow(&mut fit, is_noisy.then_some(stream));
         fit
@@ -190,7 +196,7 @@ impl SumSearch<'_> {
                 if self.context.budget.is_interrupted() {
                     return best;
                 }
-                if let Some(changed) = self.with_best_rule(&best, tree, node)
+                if let Some(changed) = self.with_best_rule(&best, (tree, node), 1)
                     && changed.loss < best.loss
                 {
                     best = changed;
@@ -202,14 +208,18 @@ impl SumSearch<'_> {
     }
 
     /// The best other rule of a node: rules are compared with all values as they are, and the best
-    /// few with values fitted again.
-    fn with_best_rule(&self, fit: &SumFit, tree: usize, node: u32) -> Option<SumFit> {
+    /// `count` with values fitted again.
+    fn with_best_rule(
+        &self,
+        fit: &SumFit,
+        (tree, node): (usize, u32),
+        count: usize,
+    ) -> Option<SumFit> {
         let mut rules = self.rules_of_node(fit, tree, node);
         rules.sort_by(|a, b| a.0.total_cmp(&b.0));
         let present = &fit.trees[tree].nodes()[node as usize].rule;
         let mut best: Option<SumFit> = None;
-        for (_, rule) in rules.into_iter().filter(|(_, rule)| rule != present).take(RULE_CANDIDATES)
-        {
+        for (_, rule) in rules.into_iter().filter(|(_, rule)| rule != present).take(count) {
             let mut changed = fit.clone();
             let mut with_rule = fit.trees[tree].clone();
             with_rule.set_rule(node, rule);

@@ -4,11 +4,12 @@
 use swarmwood_search::rng::Stream;
 use swarmwood_search::{Datum, Error};
 
-use super::class_fit::{fit_classes, test_loss};
+use super::class_fit::fit_classes;
 use super::leaf_fit::SumFit;
 use super::model::TreeSumFit;
 use super::rows::SumRows;
 use super::search::{SumSearch, SumSearchConfig};
+use super::test_loss::test_loss;
 use super::{TreeSumConfig, model};
 use crate::cart::{TreeFold, TreeLimits, stratified_folds};
 use crate::context::Context;
@@ -48,6 +49,8 @@ pub struct TreeSumCandidate {
     pub ridge: f64,
     /// Mean loss on rows that were not fitted: squared error, or log loss.
     pub loss: f64,
+    /// Misclassified rows among them; 0 for numbers.
+    pub errors: f64,
 }
 
 /// How a fit was chosen.
@@ -70,7 +73,8 @@ pub struct TreeSumReport {
 struct SumTaskResult {
     /// The trees of each candidate; of all rows alone.
     trees: Vec<Vec<RankTree>>,
-    /// Summed test losses by candidate and ridge, and the weight of the test rows; of folds alone.
+    /// Summed test losses and number of errors by candidate and ridge, and the weight of the test
+    /// rows; of folds alone.
     losses: Vec<f64>,
 }
 
@@ -82,17 +86,22 @@ impl SumTaskResult {
         Datum::List(vec![trees, Datum::reals(&self.losses)])
     }
 
-    fn from_datum(datum: &Datum, table: &RankTable, is_fold: bool) -> Result<Self, Error> {
+    fn from_datum(
+        datum: &Datum,
+        table: &RankTable,
+        is_fold: bool,
+        candidates: usize,
+    ) -> Result<Self, Error> {
         let [trees, losses] = datum.tuple()?;
         let of_sum = |sum: &Datum| -> Result<Vec<RankTree>, Error> {
             sum.list()?.iter().map(|tree| RankTree::from_datum(tree, table)).collect()
         };
         let trees: Vec<Vec<RankTree>> =
             trees.list()?.iter().map(of_sum).collect::<Result<_, _>>()?;
-        if trees.len() != if is_fold { 0 } else { STOPS.len() + 1 } {
+        if trees.len() != if is_fold { 0 } else { candidates } {
             return Err(Error::Snapshot("holds trees of another plan; it is damaged".to_string()));
         }
-        let count = if is_fold { (STOPS.len() + 1) * RIDGES.len() + 1 } else { 0 };
+        let count = if is_fold { 2 * candidates * RIDGES.len() + 1 } else { 0 };
         Ok(SumTaskResult { trees, losses: losses.to_reals(count)? })
     }
 }
@@ -118,12 +127,13 @@ pub fn fit(
     let plan = SumPlan { table: searched, config, context };
     let folds = stratified_folds(searched, config.folds, config.seed, 0, context);
     let planned = folds.len();
+    let count = STOPS.len() + usize::from(config.with_one_tree);
     let tasks = TaskBatches {
         count: planned + 1,
         batch: context.pool.threads(),
         key: &|at| if at == 0 { "all rows".to_string() } else { format!("fold {}", at - 1) },
         save: &SumTaskResult::to_datum,
-        load: &|at, stored| SumTaskResult::from_datum(stored, searched, at > 0),
+        load: &|at, stored| SumTaskResult::from_datum(stored, searched, at > 0, count),
         event: &|done| Event::new(Stage::COMPARING, done, planned + 1),
     };
     let mut results = tasks.run(context, log, |at| match at {
@@ -138,7 +148,7 @@ pub fn fit(
         .filter(|losses| !losses.is_empty())
         .collect();
     let finished = of_folds.len();
-    let (candidate, ridge, candidates) = choose(&of_folds, config.iterations);
+    let (candidate, ridge, candidates) = choose(&of_folds, count, config.iterations);
     let trees = match results.swap_remove(0) {
         Some(mut result) => result.trees.swap_remove(candidate),
         None => Vec::new(),
@@ -172,14 +182,17 @@ fn draw_rows(table: &RankTable, seed: u64) -> RankTable {
     table.subset(&rows)
 }
 
-/// The candidate and the ridge with the least loss over all folds, and the best ridge of each
-/// candidate. Without a fold it is the longest search.
-fn choose(folds: &[&Vec<f64>], iterations: usize) -> (usize, f64, Vec<TreeSumCandidate>) {
+/// The candidate to take, its ridge, and the best ridge of each candidate: the sum with the least
+/// loss over all folds, or one tree. Without a fold it is the longest search.
+fn choose(
+    folds: &[&Vec<f64>],
+    count: usize,
+    iterations: usize,
+) -> (usize, f64, Vec<TreeSumCandidate>) {
     let weight: f64 = folds.iter().filter_map(|losses| losses.last()).sum();
-    let mean = |candidate: usize, ridge: usize| {
-        let at = candidate * RIDGES.len() + ridge;
-        folds.iter().map(|losses| losses[at]).sum::<f64>() / weight
-    };
+    let sum = |at: usize| folds.iter().map(|losses| losses[at]).sum::<f64>();
+    let mean =
+        |candidate: usize, ridge: usize| sum(2 * (candidate * RIDGES.len() + ridge)) / weight;
     let best = |candidate: usize| {
         let ridge = (0..RIDGES.len())
             .reduce(|a, b| if mean(candidate, b) < mean(candidate, a) { b } else { a })
@@ -188,14 +201,26 @@ fn choose(folds: &[&Vec<f64>], iterations: usize) -> (usize, f64, Vec<TreeSumCan
             iterations: STOPS.get(candidate).map(|share| (share * iterations as f64) as usize),
             ridge: ridge.map_or(SEARCH_RIDGE, |ridge| RIDGES[ridge]),
             loss: ridge.map_or(f64::NAN, |ridge| mean(candidate, ridge)),
+            errors: ridge.map_or(0.0, |ridge| sum(2 * (candidate * RIDGES.len() + ridge) + 1)),
         }
     };
-    let candidates: Vec<TreeSumCandidate> = (0..=STOPS.len()).map(best).collect();
-    let order = [3, 2, 1, 0, 4];
-    let chosen = order
-        .into_iter()
+    let candidates: Vec<TreeSumCandidate> = (0..count).map(best).collect();
+    // Of equals, the longest search.
+    let mut chosen = (0..STOPS.len())
+        .rev()
         .reduce(|a, b| if candidates[b].loss < candidates[a].loss { b } else { a })
         .unwrap_or(0);
+    if let Some(tree) = candidates.get(STOPS.len()) {
+        let sum = &candidates[chosen];
+        // One tree may be right more often where its probabilities are worse. About half of the
+        // errors of both are the same rows, so that this is one standard error of the difference.
+        let deviation = (0.5 * (sum.errors + tree.errors)).sqrt();
+        let is_clearly_better = sum.errors - tree.errors > deviation;
+        let is_clearly_worse = tree.errors - sum.errors > deviation;
+        if is_clearly_better || (tree.loss < sum.loss && !is_clearly_worse) {
+            chosen = STOPS.len();
+        }
+    }
     (chosen, candidates[chosen].ridge, candidates)
 }
 
@@ -213,7 +238,9 @@ impl SumPlan<'_> {
         };
         let stops = STOPS.map(|share| (share * config.iterations as f64) as usize);
         let mut found = SumSearch::new(&rows, sums, self.context).run(item, &stops);
-        found.push(vec![self.one_tree(table)]);
+        if config.with_one_tree {
+            found.push(vec![self.one_tree(table)]);
+        }
         found
     }
 
@@ -250,9 +277,9 @@ impl SumPlan<'_> {
                 if rows.outputs() > 1 {
                     fit_classes(&mut fit, &rows, ridge);
                 }
-                let sums = test_loss(&fit, rows.scale, &test);
-                losses.push(sums[0]);
-                weight = sums[1];
+                let of_test = test_loss(&fit, rows.scale, &test);
+                losses.extend([of_test.loss, of_test.errors]);
+                weight = of_test.weight;
             }
         }
         losses.push(weight);

@@ -65,7 +65,7 @@ pub use verification::{
 };
 
 use crate::ensemble::Model;
-use crate::rules::RuleSet;
+use crate::rules::{AdditiveRules, RuleSet};
 
 /// All formats. The first one of each content is its default.
 const FORMATS: &[&dyn ExportFormat] = &[
@@ -171,19 +171,25 @@ pub enum ExportContent {
 pub struct ExportInput<'a> {
     model: &'a Model,
     rules: Option<&'a RuleSet<'a>>,
+    additive_rules: Option<&'a AdditiveRules<'a>>,
     file_stem: &'a str,
 }
 
 impl<'a> ExportInput<'a> {
     /// A model alone.
     pub fn new(model: &'a Model) -> Self {
-        ExportInput { model, rules: None, file_stem: "model" }
+        ExportInput { model, rules: None, additive_rules: None, file_stem: "model" }
     }
 
     /// A model with one tree and its rules, whose statistics may have been counted on data. Formats
     /// of rules write these instead of computing their own.
     pub fn with_rules(model: &'a Model, rules: &'a RuleSet<'a>) -> Self {
-        ExportInput { model, rules: Some(rules), file_stem: "model" }
+        ExportInput { rules: Some(rules), ..ExportInput::new(model) }
+    }
+
+    /// The same for a sum of trees.
+    pub fn with_additive_rules(model: &'a Model, rules: &'a AdditiveRules<'a>) -> Self {
+        ExportInput { additive_rules: Some(rules), ..ExportInput::new(model) }
     }
 
     /// The same input, written to a file with this name, without its extension. Files that refer to

@@ -8,9 +8,14 @@ use super::{
     ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
     OptionValues, UnsupportedModel,
 };
+use crate::ensemble::Link;
 use crate::ensemble::Model;
 use crate::number_format::{percent, quantity, short};
-use crate::rules::{DecisionRule, MAX_RULE_LEAVES, RuleMerge, RuleSet, RuleStats, RulesError};
+use crate::rules::{
+    AdditiveGroup, AdditiveRule, AdditiveRules, DecisionRule, MAX_RULE_LEAVES, RuleMerge, RuleSet,
+    RuleStats, RulesError,
+};
+use crate::text::printable;
 
 /// How leaves are merged into rules.
 const MERGE: ExportOption = ExportOption {
@@ -25,6 +30,8 @@ pub(super) struct RulesFormat {
     pub description: &'static str,
     pub extensions: &'static [&'static str],
     pub render: fn(&RuleSet<'_>) -> String,
+    /// The same for a sum of trees.
+    pub render_sum: fn(&AdditiveRules<'_>) -> String,
     /// Why the format cannot express the names of a model, if it cannot.
     pub refuse: Option<fn(&Model) -> Option<String>>,
 }
@@ -50,11 +57,15 @@ impl ExportFormat for RulesFormat {
         &[MERGE]
     }
 
-    /// Only models with one tree have rules.
+    /// Models with one tree have rules, and sums of trees with few leaves have rules with points.
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
-        let leaves = model.single_tree().map_err(UnsupportedModel::new)?.tree.leaves.len();
-        if leaves > MAX_RULE_LEAVES {
-            return Err(UnsupportedModel::new(RulesError::Leaves { leaves }));
+        match model.single_tree() {
+            Err(_) => drop(model.additive_rules().map_err(UnsupportedModel::new)?),
+            Ok(single) if single.tree.leaves.len() > MAX_RULE_LEAVES => {
+                let leaves = single.tree.leaves.len();
+                return Err(UnsupportedModel::new(RulesError::Leaves { leaves }));
+            }
+            Ok(_) => {}
         }
         match self.refuse.and_then(|refuse| refuse(model)) {
             Some(reason) => Err(UnsupportedModel::new(reason)),
@@ -74,7 +85,16 @@ impl ExportFormat for RulesFormat {
             return Ok(());
         }
 
-        let tree = input.model.single_tree().map_err(UnsupportedModel::new)?;
+        if let Some(rules) = input.additive_rules {
+            out.extend_from_slice((self.render_sum)(rules).as_bytes());
+            return Ok(());
+        }
+
+        let Ok(tree) = input.model.single_tree() else {
+            let rules = input.model.additive_rules().map_err(UnsupportedModel::new)?;
+            out.extend_from_slice((self.render_sum)(&rules).as_bytes());
+            return Ok(());
+        };
         let merge = RuleMerge::from_name(&options.get(&MERGE)).unwrap_or_default();
         let rules = tree.rules(merge).map_err(|error| ExportError::Option {
             name: MERGE.name.to_string(),
@@ -137,4 +157,64 @@ pub(super) fn statistics(rule: &DecisionRule, rows: Option<f64>) -> Vec<String> 
     }
     parts.extend(stats.lift.map(|lift| format!("lift {lift:.2}")));
     parts
+}
+
+/// What a sum of trees consists of, and what its score is, one sentence each.
+pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
+    let groups = rules.groups.len();
+    let splits = rules.rule_count() - groups;
+    let target = printable(&rules.schema().target.name).into_owned();
+    let classes = rules.schema().target.kind.classes();
+    let score = match rules.model.link {
+        Link::Identity => format!("the score is the prediction of {target}"),
+        Link::Exp => format!("the prediction of {target} is exp(score)"),
+        Link::ExpM1 => format!("the prediction of {target} is exp(score) - 1"),
+        Link::Sigmoid => {
+            let class = classes.get(1).map_or("the second class", String::as_str);
+            format!("the probability of {} is 1 / (1 + exp(-score))", printable(class))
+        }
+        Link::Softmax => "the probability of a class is exp(its score) divided by the sum of \
+                          exp(score) over all classes"
+            .to_string(),
+    };
+    let rows = rules.rows.map_or(String::new(), |rows| format!("{rows} "));
+    vec![
+        format!(
+            "{} with {}: one rule of each group applies to a row, and its score is the intercept \
+             plus their points",
+            quantity(groups, "group"),
+            quantity(splits, "split")
+        ),
+        score,
+        match rules.counted_on_data {
+            true => format!("support was counted on {rows}rows of data"),
+            false => format!("support is that of the {rows}training rows"),
+        },
+    ]
+}
+
+/// The names of a model's scores: one per class for three or more classes.
+pub(super) fn output_names(rules: &AdditiveRules<'_>) -> Vec<String> {
+    let classes = rules.schema().target.kind.classes();
+    match rules.model.base.len() {
+        1 => vec!["score".to_string()],
+        count => (0..count)
+            .map(|at| classes.get(at).cloned().unwrap_or_else(|| at.to_string()))
+            .collect(),
+    }
+}
+
+/// The support of a rule with points; empty if it is unknown.
+pub(super) fn rule_support(rule: &AdditiveRule, rows: Option<f64>) -> String {
+    let Some(share) = rule.support else { return String::new() };
+    match rows {
+        Some(rows) => quantity((rows * share).round() as usize, "row"),
+        None => format!("{} of the rows", percent(share)),
+    }
+}
+
+/// The points of a rule by output; an output without points gets none.
+pub(super) fn points_of(group: &AdditiveGroup, rule: &AdditiveRule, output: usize) -> Option<f64> {
+    let at = group.outputs.iter().position(|&own| own as usize == output)?;
+    rule.points.get(at).copied()
 }

@@ -3,7 +3,12 @@
 use serde_json::{Value, json};
 
 use super::rules_format::RulesFormat;
-use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
+use crate::ensemble::Link;
+use crate::rules::{
+    AdditiveGroup, AdditiveRule, AdditiveRules, DecisionRule, RuleCondition, RulePrediction,
+    RuleSet, ValueSet,
+};
+use crate::schema::Schema;
 
 /// Everything that is known about the rules.
 pub(super) const JSON: RulesFormat = RulesFormat {
@@ -11,6 +16,7 @@ pub(super) const JSON: RulesFormat = RulesFormat {
     description: "one object with everything there is to know",
     extensions: &["json"],
     render: to_json,
+    render_sum: sum_to_json,
     refuse: None,
 };
 
@@ -30,6 +36,44 @@ fn to_json(rules: &RuleSet<'_>) -> String {
     format!("{object:#}\n")
 }
 
+fn sum_to_json(rules: &AdditiveRules<'_>) -> String {
+    let link = match rules.model.link {
+        Link::Identity => "identity",
+        Link::Exp => "exp",
+        Link::ExpM1 => "expm1",
+        Link::Sigmoid => "sigmoid",
+        Link::Softmax => "softmax",
+    };
+    let classes = rules.schema().target.kind.classes();
+    let object = json!({
+        "target": rules.schema().target.name,
+        "classes": if classes.is_empty() { Value::Null } else { json!(classes) },
+        "rows": rules.rows,
+        "counted_on_data": rules.counted_on_data,
+        "link": link,
+        "intercept": rules.model.base,
+        "groups": rules.groups.iter().map(|one| group(rules, one)).collect::<Vec<_>>(),
+    });
+    format!("{object:#}\n")
+}
+
+fn group(rules: &AdditiveRules<'_>, group: &AdditiveGroup) -> Value {
+    let rule = |rule: &AdditiveRule| {
+        let conditions: Vec<Value> =
+            rule.conditions.iter().map(|one| condition(rules.schema(), one)).collect();
+        json!({
+            "conditions": conditions,
+            "points": rule.points,
+            "support": rule.support,
+            "rows": rules.rows.zip(rule.support).map(|(rows, share)| rows * share),
+        })
+    };
+    json!({
+        "outputs": group.outputs,
+        "rules": group.rules.iter().map(rule).collect::<Vec<_>>(),
+    })
+}
+
 fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
     let stats = &rule.stats;
     let prediction = match rule.prediction {
@@ -40,7 +84,7 @@ fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
     };
 
     json!({
-        "conditions": rule.conditions.iter().map(|one| condition(rules, one)).collect::<Vec<_>>(),
+        "conditions": rule.conditions.iter().map(|one| condition(rules.schema, one)).collect::<Vec<_>>(),
         "prediction": prediction,
         "support": stats.support,
         "max_support": stats.max_support,
@@ -51,8 +95,8 @@ fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {
     })
 }
 
-fn condition(rules: &RuleSet<'_>, condition: &RuleCondition) -> Value {
-    let feature = rules.feature(condition);
+fn condition(schema: &Schema, condition: &RuleCondition) -> Value {
+    let feature = condition.feature_in(schema);
     let missing = match (&condition.values, condition.missing) {
         (ValueSet::Nothing, _) => "only",
         (_, true) => "included",

@@ -1,9 +1,11 @@
 //! Decision rules as a table of Markdown.
 
-use super::rules_format::{RulesFormat, summary, support};
-use super::rules_text::{phrase, prediction};
+use super::rules_format::{
+    RulesFormat, output_names, points_of, rule_support, sum_summary, summary, support,
+};
+use super::rules_text::{phrase, points, prediction};
 use crate::number_format::{percent, short};
-use crate::rules::{DecisionRule, RuleSet};
+use crate::rules::{AdditiveRules, DecisionRule, RuleSet};
 use crate::text::printable;
 
 /// A table, one line per rule.
@@ -12,6 +14,7 @@ pub(super) const MARKDOWN: RulesFormat = RulesFormat {
     description: "a table",
     extensions: &["md"],
     render: to_text,
+    render_sum: sum_to_text,
     refuse: None,
 };
 
@@ -25,11 +28,50 @@ fn to_text(rules: &RuleSet<'_>) -> String {
     text.push_str(&format!("\n| if | then | {} |\n", columns.join(" | ")));
     text.push_str(&format!("| --- | --- |{}\n", " ---: |".repeat(columns.len())));
     for rule in &rules.rules {
-        let conditions: Vec<String> =
-            rule.conditions.iter().map(|condition| escape(&phrase(rules, condition))).collect();
+        let conditions: Vec<String> = rule
+            .conditions
+            .iter()
+            .map(|condition| escape(&phrase(rules.schema, condition)))
+            .collect();
         text.push_str(&line(rules, rule, &conditions.join(" **and** "), classes));
     }
     text.push_str(&line(rules, &rules.default_rule, "*otherwise*", classes));
+    text
+}
+
+/// A heading, what the score is, and one line per rule of a sum of trees.
+fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
+    let target = escape(&printable(&rules.schema().target.name));
+    let mut text = format!("## Rules for {target}\n\n");
+    text.push_str(
+        &sum_summary(rules).iter().map(|line| format!("- {}\n", escape(line))).collect::<String>(),
+    );
+    let names = output_names(rules);
+    let columns: Vec<String> = match names.len() {
+        1 => vec!["points".to_string()],
+        _ => names.iter().map(|name| escape(&printable(name))).collect(),
+    };
+    text.push_str(&format!("\n| group | if | {} | rows |\n", columns.join(" | ")));
+    text.push_str(&format!("| ---: | --- |{} ---: |\n", " ---: |".repeat(columns.len())));
+    let base: Vec<String> = rules.model.base.iter().map(|&value| points(value)).collect();
+    text.push_str(&format!("| | *intercept* | {} | |\n", base.join(" | ")));
+    for (at, group) in rules.groups.iter().enumerate() {
+        for rule in &group.rules {
+            let conditions: Vec<String> =
+                rule.conditions.iter().map(|one| escape(&phrase(rules.schema(), one))).collect();
+            let when = match conditions.is_empty() {
+                true => "*otherwise*".to_string(),
+                false => conditions.join(" **and** "),
+            };
+            let told: Vec<String> = (0..names.len())
+                .map(|output| points_of(group, rule, output).map(points).unwrap_or_default())
+                .collect();
+            let support = rule_support(rule, rules.rows);
+            let support = support.trim_end_matches(" rows").trim_end_matches(" row");
+            let number = at + 1;
+            text.push_str(&format!("| {number} | {when} | {} | {support} |\n", told.join(" | ")));
+        }
+    }
     text
 }
 

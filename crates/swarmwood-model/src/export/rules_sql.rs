@@ -10,10 +10,11 @@
 //! databases would disagree on the end of a text, what follows it would be executed: the format `sql`
 //! writes such a text as a call that both read to the same end, and refuses such names of columns.
 
-use super::rules_format::RulesFormat;
-use crate::ensemble::Model;
+use super::rules_format::{RulesFormat, output_names, points_of};
+use crate::ensemble::{Link, Model};
 use crate::number_format::{exact, sql_literal};
-use crate::rules::{RuleCondition, RulePrediction, RuleSet, ValueSet};
+use crate::rules::{AdditiveRules, RuleCondition, RulePrediction, RuleSet, ValueSet};
+use crate::schema::Schema;
 use crate::text::printable;
 
 /// An expression that a query can contain.
@@ -22,6 +23,7 @@ pub(super) const SQL: RulesFormat = RulesFormat {
     description: "one CASE expression",
     extensions: &["sql"],
     render: |rules| to_sql(rules, RulesDialect::Standard),
+    render_sum: |rules| sum_to_sql(rules, RulesDialect::Standard),
     refuse: Some(ambiguous_column),
 };
 
@@ -31,6 +33,7 @@ pub(super) const MYSQL: RulesFormat = RulesFormat {
     description: "one CASE expression for MySQL, MariaDB and others with backslash escapes",
     extensions: &["mysql"],
     render: |rules| to_sql(rules, RulesDialect::MySql),
+    render_sum: |rules| sum_to_sql(rules, RulesDialect::MySql),
     refuse: None,
 };
 
@@ -99,8 +102,11 @@ fn to_sql(rules: &RuleSet<'_>, dialect: RulesDialect) -> String {
 
     text.push_str("CASE\n");
     for rule in &rules.rules {
-        let conditions: Vec<String> =
-            rule.conditions.iter().map(|condition| test(rules, condition, dialect)).collect();
+        let conditions: Vec<String> = rule
+            .conditions
+            .iter()
+            .map(|condition| test(rules.schema, condition, dialect))
+            .collect();
         text.push_str(&format!(
             "  WHEN {} THEN {}\n",
             conditions.join(" AND "),
@@ -115,6 +121,54 @@ fn to_sql(rules: &RuleSet<'_>, dialect: RulesDialect) -> String {
     text
 }
 
+/// The expression of a sum of trees: a number, the probability of the second of two classes, or one
+/// score per class, separated by commas.
+fn sum_to_sql(rules: &AdditiveRules<'_>, dialect: RulesDialect) -> String {
+    let target = printable(&rules.schema().target.name);
+    let names = output_names(rules);
+    let expressions: Vec<String> = (0..names.len())
+        .map(|output| {
+            let score = score_sql(rules, output, dialect);
+            match rules.model.link {
+                Link::Identity => format!("-- {target}\n{score}"),
+                Link::Exp => format!("-- {target}\nEXP({score})"),
+                Link::ExpM1 => format!("-- {target}\nEXP({score}) - 1"),
+                Link::Sigmoid => {
+                    let class = rules.schema().target.kind.classes().get(1);
+                    let class = class.map_or("the second class", String::as_str);
+                    let class = printable(class);
+                    format!("-- probability that {target} is {class}\n1 / (1 + EXP(-({score})))")
+                }
+                Link::Softmax => {
+                    format!("-- score of {target} {}\n{score}", printable(&names[output]))
+                }
+            }
+        })
+        .collect();
+    format!("{}\n", expressions.join(",\n"))
+}
+
+/// The intercept of an output plus one `CASE` per group.
+fn score_sql(rules: &AdditiveRules<'_>, output: usize, dialect: RulesDialect) -> String {
+    let mut text = sql_literal(rules.model.base[output]);
+    for group in rules.groups.iter().filter(|group| group.outputs.contains(&(output as u32))) {
+        let points = |rule| sql_literal(points_of(group, rule, output).unwrap_or_default());
+        let Some((default, rules_before)) = group.rules.split_last() else { continue };
+        if rules_before.is_empty() {
+            text.push_str(&format!("\n+ {}", points(default)));
+            continue;
+        }
+        text.push_str("\n+ CASE\n");
+        for rule in rules_before {
+            let conditions: Vec<String> =
+                rule.conditions.iter().map(|one| test(rules.schema(), one, dialect)).collect();
+            text.push_str(&format!("  WHEN {} THEN {}\n", conditions.join(" AND "), points(rule)));
+        }
+        text.push_str(&format!("  ELSE {}\nEND", points(default)));
+    }
+    text
+}
+
 fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: RulesDialect) -> String {
     match (prediction, rules.class_name(prediction)) {
         (RulePrediction::Class(class), None) => class.to_string(),
@@ -123,9 +177,9 @@ fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction, dialect: RulesDia
     }
 }
 
-fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: RulesDialect) -> String {
-    let column = dialect.column(&rules.feature(condition).name);
-    let is_category = !rules.feature(condition).kind.levels().is_empty();
+fn test(schema: &Schema, condition: &RuleCondition, dialect: RulesDialect) -> String {
+    let column = dialect.column(&condition.feature_in(schema).name);
+    let is_category = !condition.feature_in(schema).kind.levels().is_empty();
     match condition.values {
         ValueSet::Interval { above, at_most } => {
             let above = above.map(|above| format!("{column} > {}", exact(above)));
@@ -138,7 +192,7 @@ fn test(rules: &RuleSet<'_>, condition: &RuleCondition, dialect: RulesDialect) -
             }
         }
         ValueSet::Levels(_) | ValueSet::Nothing => {
-            let (yes, no) = rules.levels(condition);
+            let (yes, no) = condition.levels_in(schema);
             match (condition.missing, is_category) {
                 (false, _) => format!("{column} {}", among(&yes, ("=", "IN"), dialect)),
                 (true, false) => format!("{column} IS NULL"),

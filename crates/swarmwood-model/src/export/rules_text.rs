@@ -1,9 +1,11 @@
 //! Decision rules as sentences.
 
-use super::rules_format::{RulesFormat, statistics, summary};
+use super::rules_format::{
+    RulesFormat, output_names, points_of, rule_support, statistics, sum_summary, summary,
+};
 use crate::number_format::{exact, significant};
-use crate::rules::{DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
-use crate::schema::Kind;
+use crate::rules::{AdditiveRules, DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
+use crate::schema::{Kind, Schema};
 use crate::text::printable;
 
 /// Significant digits of a predicted number; formats that are executed or parsed write all digits.
@@ -15,6 +17,7 @@ pub(super) const TEXT: RulesFormat = RulesFormat {
     description: "one sentence per rule",
     extensions: &["txt"],
     render: to_text,
+    render_sum: sum_to_text,
     refuse: None,
 };
 
@@ -24,7 +27,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
     let conditions = rules.rules.iter().flat_map(|rule| &rule.conditions);
     if conditions
         .into_iter()
-        .any(|condition| matches!(rules.feature(condition).kind, Kind::Category { .. }))
+        .any(|condition| matches!(condition.feature_in(rules.schema).kind, Kind::Category { .. }))
     {
         text.push_str("# categories that are not in the training data count as missing\n");
     }
@@ -32,7 +35,7 @@ fn to_text(rules: &RuleSet<'_>) -> String {
     text.push('\n');
     for rule in &rules.rules {
         let conditions: Vec<String> =
-            rule.conditions.iter().map(|condition| phrase(rules, condition)).collect();
+            rule.conditions.iter().map(|condition| phrase(rules.schema, condition)).collect();
         text.push_str(&format!(
             "IF {} THEN {}\n",
             conditions.join(" AND "),
@@ -42,6 +45,45 @@ fn to_text(rules: &RuleSet<'_>) -> String {
 
     text.push_str(&format!("OTHERWISE {}\n", conclusion(rules, &rules.default_rule)));
     text
+}
+
+/// The groups of a sum of trees, one rule per line: points, conditions, support.
+fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
+    let mut text: String = sum_summary(rules).iter().map(|line| format!("# {line}\n")).collect();
+    let names = output_names(rules);
+    let all = |of: &dyn Fn(usize) -> Option<f64>| {
+        let one = |(at, name): (usize, &String)| match (of(at), names.len()) {
+            (None, _) => None,
+            (Some(value), 1) => Some(points(value)),
+            (Some(value), _) => Some(format!("{} {}", printable(name), points(value))),
+        };
+        names.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(", ")
+    };
+    text.push_str(&format!("\nintercept {}\n", all(&|at| rules.model.base.get(at).copied())));
+    for (at, group) in rules.groups.iter().enumerate() {
+        text.push_str(&format!("\ngroup {}\n", at + 1));
+        for rule in &group.rules {
+            let conditions: Vec<String> =
+                rule.conditions.iter().map(|one| phrase(rules.schema(), one)).collect();
+            let when = match conditions.is_empty() {
+                true => "OTHERWISE".to_string(),
+                false => format!("IF {}", conditions.join(" AND ")),
+            };
+            let support = match rule_support(rule, rules.rows) {
+                support if support.is_empty() => support,
+                support => format!(" ({support})"),
+            };
+            let told = all(&|output| points_of(group, rule, output));
+            text.push_str(&format!("  {when} THEN {told}{support}\n"));
+        }
+    }
+    text
+}
+
+/// Points with their sign.
+pub(super) fn points(value: f64) -> String {
+    let sign = if value < 0.0 { "" } else { "+" };
+    format!("{sign}{}", significant(value, DIGITS))
 }
 
 impl std::fmt::Display for RuleSet<'_> {
@@ -71,8 +113,8 @@ pub(super) fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> Str
 }
 
 /// A condition in words.
-pub(super) fn phrase(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
-    let name = printable(&rules.feature(condition).name);
+pub(super) fn phrase(schema: &Schema, condition: &RuleCondition) -> String {
+    let name = printable(&condition.feature_in(schema).name);
     let or_missing = if condition.missing { " or missing" } else { "" };
     match condition.values {
         ValueSet::Nothing => format!("{name} is missing"),
@@ -92,7 +134,7 @@ pub(super) fn phrase(rules: &RuleSet<'_>, condition: &RuleCondition) -> String {
             )
         }
         ValueSet::Levels(_) => {
-            let (yes, no) = rules.levels(condition);
+            let (yes, no) = condition.levels_in(schema);
             match (no.len() < yes.len(), condition.missing) {
                 (true, _) if no.is_empty() => format!("{name} is known"),
                 (true, true) => format!("{name} is not {}", list(&no)),

@@ -10,6 +10,7 @@
 //!
 //! **Invariant:** the rules and the tree agree on every input.
 
+mod additive;
 mod cells;
 mod cover;
 mod merge;
@@ -20,6 +21,9 @@ mod stats;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use additive::{
+    AdditiveGroup, AdditiveRule, AdditiveRules, AdditiveRulesError, MAX_TABLE_LEAVES,
+};
 pub use merge::merge_ascending;
 pub use stats::{RuleCounts, RuleStats};
 
@@ -186,6 +190,23 @@ impl RuleCondition {
         }
     }
 
+    /// The feature.
+    pub(crate) fn feature_in<'s>(&self, schema: &'s Schema) -> &'s Feature {
+        &schema.features[self.feature as usize]
+    }
+
+    /// The names of the levels that fulfil the condition and of those that do not, in code order.
+    pub(crate) fn levels_in<'s>(&self, schema: &'s Schema) -> (Vec<&'s str>, Vec<&'s str>) {
+        let names = self.feature_in(schema).kind.levels().iter().map(String::as_str).enumerate();
+        let fulfils = |code: usize| match &self.values {
+            ValueSet::Levels(set) => set.contains(code as u32),
+            _ => false,
+        };
+        let (mut yes, mut no) = (Vec::new(), Vec::new());
+        names.for_each(|(code, name)| if fulfils(code) { yes.push(name) } else { no.push(name) });
+        (yes, no)
+    }
+
     /// Number of conditions that it counts as: an interval with two bounds is two.
     pub fn size(&self) -> usize {
         if matches!(self.values, ValueSet::Interval { above: Some(_), at_most: Some(_) }) {
@@ -211,11 +232,6 @@ impl RuleSet<'_> {
         RuleSetSize { rules: self.rules.len(), conditions }
     }
 
-    /// The feature of a condition.
-    pub(crate) fn feature(&self, condition: &RuleCondition) -> &Feature {
-        &self.schema.features[condition.feature as usize]
-    }
-
     /// The name of a class; `None` if the prediction is a number.
     pub(crate) fn class_name(&self, prediction: RulePrediction) -> Option<&str> {
         match prediction {
@@ -224,18 +240,6 @@ impl RuleSet<'_> {
             }
             RulePrediction::Number(_) => None,
         }
-    }
-
-    /// The names of the levels that fulfil a condition and of those that do not, in code order.
-    pub(crate) fn levels(&self, condition: &RuleCondition) -> (Vec<&str>, Vec<&str>) {
-        let names = self.feature(condition).kind.levels().iter().map(String::as_str).enumerate();
-        let fulfils = |code: usize| match &condition.values {
-            ValueSet::Levels(set) => set.contains(code as u32),
-            _ => false,
-        };
-        let (mut yes, mut no) = (Vec::new(), Vec::new());
-        names.for_each(|(code, name)| if fulfils(code) { yes.push(name) } else { no.push(name) });
-        (yes, no)
     }
 
     /// What the rules predict for a row, given by its value of each feature.

@@ -215,11 +215,15 @@ const TREE_SUM: LearnerSpec = LearnerSpec {
     name: "tree-sum",
     help: "search over a sum of a few small trees with a total number of splits; one tree where its \
            cross-validated score is better",
-    parameters: &["total_splits", "budget", "min_leaf", "max_bin", "folds", "objective"],
+    parameters: &["total_splits", "budget", "min_leaf", "max_bin", "guard", "folds", "objective"],
     checkpoints: true,
     tuned_sizes: &[("total_splits", 4, 64)],
     defaults: |base| Params { max_bin: 64, folds: 4, ..base },
-    resolve: |params, _| Params { min_leaf: Auto::Is(params.min_leaf.unwrap_or(10)), ..params },
+    resolve: |params, _| Params {
+        min_leaf: Auto::Is(params.min_leaf.unwrap_or(10)),
+        guard: Auto::Is(params.guard.unwrap_or(true)),
+        ..params
+    },
     check: check_tree_sum,
     ..ENSEMBLE
 };

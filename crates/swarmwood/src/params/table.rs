@@ -304,8 +304,9 @@ table! {
     /// maximum number of candidate thresholds per feature; 0 is one between any two values
     thresholds: usize = 0,
         Tree, AllowedValues::whole(0, 65_534), aliases [], only [];
-    /// whether CART's tree is kept unless the cross-validated error of the search is lower; auto is
-    /// yes for classes without a criterion
+    /// whether a simpler way is kept where its cross-validated error is lower: CART's tree for
+    /// swarm-tree, one tree for tree-sum; auto is yes for tree-sum and for classes without a
+    /// criterion
     guard: Auto<bool> = Auto::Auto,
         Tree, AllowedValues::Switch, aliases [], only [];
     /// how a grown tree is pruned

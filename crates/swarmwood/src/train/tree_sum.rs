@@ -64,6 +64,7 @@ fn config(params: &Params) -> TreeSumConfig {
         min_leaf: params.min_leaf.unwrap_or(1),
         bins: params.max_bin,
         iterations: if params.budget == 0 { DEFAULT_ITERATIONS } else { params.budget },
+        with_one_tree: params.guard.unwrap_or(true),
         folds: params.folds,
         seed: params.seed,
     }

@@ -1,0 +1,210 @@
+//! A sum of trees as a table of rules with points: every group has one rule for each row, and the
+//! score is the intercept plus the points of these rules.
+//!
+//! A group is a tree, or the trees of a round that have the same splits. The leaf with the most
+//! conditions is the group's default, which needs none: the others cover all other inputs.
+//!
+//! **Invariant:** points add up to the raw score of the model on every input, to the bit.
+
+use super::RuleCondition;
+use super::space::TreeSpace;
+use crate::ensemble::{Body, Model};
+use crate::predict::FeatureValue;
+use crate::schema::Schema;
+use crate::single_tree::{ordinary, same_splits};
+use crate::tree::{Leaf, Tree};
+
+/// Leaves of the largest sum that is written as a table: nobody reads more rules.
+pub const MAX_TABLE_LEAVES: usize = 1000;
+
+/// Why a model has no table of points.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdditiveRulesError {
+    /// There are no trees.
+    #[error("the model is linear; only trees can be written as rules")]
+    Linear,
+    /// The trees have too many leaves.
+    #[error(
+        "the trees have {leaves} leaves, and at most {MAX_TABLE_LEAVES} are written as rules; train a \
+         smaller model: --method tree-sum --total-splits 15, or --method swarm-tree for one tree"
+    )]
+    Leaves {
+        /// Number of leaves.
+        leaves: usize,
+    },
+}
+
+/// A rule that adds points to the score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdditiveRule {
+    /// All of them must be fulfilled; at most one per feature. The default of a group has none.
+    pub conditions: Vec<RuleCondition>,
+    /// What it adds to each output of the group.
+    pub points: Vec<f64>,
+    /// The share of the rows that it applies to; `None` if it is unknown.
+    pub support: Option<f64>,
+}
+
+/// Rules of which one applies to each row: the first that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdditiveGroup {
+    /// The outputs of the model that get points, one per number of a rule's points.
+    pub outputs: Vec<u32>,
+    /// The rules, the default last.
+    pub rules: Vec<AdditiveRule>,
+}
+
+/// A model as groups of rules with points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AdditiveRules<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The groups.
+    pub groups: Vec<AdditiveGroup>,
+    /// Number of rows that the support is computed from, if known.
+    pub rows: Option<f64>,
+    /// Whether the support was counted on data.
+    pub counted_on_data: bool,
+}
+
+impl Model {
+    /// The model as a table of rules with points, if it is a sum of trees with few leaves.
+    ///
+    /// ```
+    /// # use swarmwood_model::*;
+    /// # let split = |feature, above| Split { feature, test: Test::Above(above), missing_right: false };
+    /// # let tree = |feature, above, values: [f64; 2]| {
+    /// #     let leaves = values.map(|value| Leaf { value, cover: 1.0 }).to_vec();
+    /// #     let (left, right) = (Child::Leaf(0), Child::Leaf(1));
+    /// #     let node = Node { split: split(feature, above), left, right, gain: 1.0, cover: 2.0 };
+    /// #     Member { output: 0, shape: Shape::Ordinary(Tree { nodes: vec![node], leaves }) }
+    /// # };
+    /// # let feature = |name: &str| Feature { name: name.into(), kind: Kind::Number };
+    /// # let model = Model {
+    /// #     schema: Schema {
+    /// #         features: vec![feature("age"), feature("dose")],
+    /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #     },
+    /// #     link: Link::Identity,
+    /// #     objective: "squared".into(),
+    /// #     base: vec![0.5],
+    /// #     body: Body::Trees(vec![tree(0, 30.0, [1.0, 2.0]), tree(1, 5.0, [0.0, 4.0])]),
+    /// #     provenance: Provenance::default(),
+    /// # };
+    /// // 0.5, plus 2 if age > 30, else 1, plus 4 if dose > 5, else 0.
+    /// let table = model.additive_rules()?;
+    /// assert_eq!(table.groups.len(), 2);
+    /// assert_eq!(table.scores(|_| FeatureValue::Number(6.0)), [5.5]);
+    /// # Ok::<(), AdditiveRulesError>(())
+    /// ```
+    pub fn additive_rules(&self) -> Result<AdditiveRules<'_>, AdditiveRulesError> {
+        let Body::Trees(members) = &self.body else { return Err(AdditiveRulesError::Linear) };
+        let trees: Vec<_> =
+            members.iter().map(|member| (member.output, ordinary(member))).collect();
+        let mut of_groups: Vec<Vec<&(u32, std::borrow::Cow<'_, Tree>)>> = Vec::new();
+        for tree in &trees {
+            // The trees of a round follow each other, each of another output.
+            match of_groups.last_mut() {
+                Some(group)
+                    if same_splits(&group[0].1, &tree.1)
+                        && group.iter().all(|other| other.0 < tree.0) =>
+                {
+                    group.push(tree);
+                }
+                _ => of_groups.push(vec![tree]),
+            }
+        }
+
+        let leaves = of_groups.iter().map(|group| group[0].1.leaves.len()).sum();
+        if leaves > MAX_TABLE_LEAVES {
+            return Err(AdditiveRulesError::Leaves { leaves });
+        }
+        let group = |group: &Vec<&(u32, std::borrow::Cow<'_, Tree>)>| {
+            let trees: Vec<&Tree> = group.iter().map(|(_, tree)| &**tree).collect();
+            let rules = rules_of_trees(&trees, &self.schema);
+            AdditiveGroup { outputs: group.iter().map(|(output, _)| *output).collect(), rules }
+        };
+        let rows = (self.provenance.rows > 0).then_some(self.provenance.rows as f64);
+        let groups = of_groups.iter().map(group).collect();
+        Ok(AdditiveRules { model: self, groups, rows, counted_on_data: false })
+    }
+}
+
+/// The rules of trees with the same splits; the default last.
+fn rules_of_trees(trees: &[&Tree], schema: &Schema) -> Vec<AdditiveRule> {
+    let (space, regions) = TreeSpace::new(trees[0], schema);
+    let total: f64 = trees[0].leaves.iter().map(|leaf| leaf.cover).sum();
+    let share = |leaf: &Leaf| (total > 0.0).then(|| leaf.cover / total);
+    let rule = |leaf: usize| {
+        let region = regions[leaf].as_ref()?;
+        Some(AdditiveRule {
+            conditions: space.describe(region),
+            points: trees.iter().map(|tree| tree.leaves[leaf].value).collect(),
+            support: share(&trees[0].leaves[leaf]),
+        })
+    };
+    let mut rules: Vec<AdditiveRule> =
+        trees[0].leaves_left_to_right().into_iter().filter_map(rule).collect();
+
+    let size = |rule: &AdditiveRule| rule.conditions.iter().map(RuleCondition::size).sum::<usize>();
+    let default = (0..rules.len()).reduce(|a, b| {
+        let sizes = [a, b].map(|at| (size(&rules[at]), rules[at].support.unwrap_or(0.0)));
+        if sizes[1] > sizes[0] { b } else { a }
+    });
+    if let Some(default) = default {
+        let mut rule = rules.remove(default);
+        rule.conditions.clear();
+        rules.push(rule);
+    }
+    rules
+}
+
+impl AdditiveGroup {
+    /// The position of the rule that applies to a row.
+    pub fn rule_of(&self, value: impl Fn(u32) -> FeatureValue, schema: &Schema) -> usize {
+        let matches = |rule: &AdditiveRule| {
+            rule.conditions.iter().all(|one| one.matches(value(one.feature), schema))
+        };
+        self.rules.iter().position(matches).unwrap_or(self.rules.len().saturating_sub(1))
+    }
+}
+
+impl AdditiveRules<'_> {
+    /// The names of features, levels and classes.
+    pub fn schema(&self) -> &Schema {
+        &self.model.schema
+    }
+
+    /// The raw scores of a row, given by its value of each feature.
+    pub fn scores(&self, value: impl Fn(u32) -> FeatureValue) -> Vec<f64> {
+        let mut scores = self.model.base.clone();
+        for group in &self.groups {
+            let rule = group.rule_of(&value, self.schema());
+            let points = group.rules.get(rule).map_or(&[][..], |rule| &rule.points);
+            group
+                .outputs
+                .iter()
+                .zip(points)
+                .for_each(|(&at, points)| scores[at as usize] += points);
+        }
+        scores
+    }
+
+    /// Number of rules, defaults included.
+    pub fn rule_count(&self) -> usize {
+        self.groups.iter().map(|group| group.rules.len()).sum()
+    }
+
+    /// Replaces the support by weights of rows: one sum per rule of each group.
+    pub fn set_support(&mut self, weights: &[Vec<f64>], rows: u64) {
+        for (group, weights) in self.groups.iter_mut().zip(weights) {
+            let total: f64 = weights.iter().sum();
+            for (rule, weight) in group.rules.iter_mut().zip(weights) {
+                rule.support = (total > 0.0).then(|| weight / total);
+            }
+        }
+        self.rows = Some(rows as f64);
+        self.counted_on_data = true;
+    }
+}
