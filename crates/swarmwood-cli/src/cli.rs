@@ -3,9 +3,11 @@
 use clap::{Arg, ArgMatches, Command, value_parser};
 use swarmwood::Result;
 
-use crate::{console, evaluate, export, inspect, predict, report, rules, study, train, tune};
+use crate::{
+    compress, console, evaluate, export, inspect, predict, report, rules, study, train, tune,
+};
 
-const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, export, report";
+const ABOUT: &str = "Tree models found by search: train, tune, study, predict, evaluate, inspect, rules, export, compress, report";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +20,7 @@ Examples:
   swarmwood inspect model.json --plot tree.svg
   swarmwood rules model.json --format sql
   swarmwood export model.json --out model.onnx --verify
+  swarmwood compress lightgbm.txt rows.csv --total-leaves 192 --out small.json
   swarmwood report model.json --data test.csv --out report.html
 
 Exit codes: 0 success, 1 the run failed, 2 invalid arguments or data, 130 interrupted without a
@@ -42,6 +45,7 @@ pub fn command() -> Command {
             inspect::command(),
             rules::command(),
             export::command(),
+            compress::command(),
             report::command(),
             completions_command(),
         ])

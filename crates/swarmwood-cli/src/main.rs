@@ -3,6 +3,7 @@
 mod calibration;
 mod chart;
 mod cli;
+mod compress;
 mod console;
 mod evaluate;
 mod export;
@@ -57,6 +58,7 @@ fn run() -> ExitCode {
         Some(("inspect", flags)) => inspect::run(flags),
         Some(("rules", flags)) => rules::run(flags),
         Some(("export", flags)) => export::run(flags),
+        Some(("compress", flags)) => compress::run(flags, &interrupt),
         Some(("report", flags)) => report::run(flags),
         Some(("completions", flags)) => cli::print_completions(flags),
         // Clap requires a subcommand and knows no others.

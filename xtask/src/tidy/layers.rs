@@ -55,7 +55,7 @@ const MODULES: &[ModuleLayers] = &[
             &["export", "predict", "profile", "rules", "checkpoint"],
             &["evaluate"],
             &["train"],
-            &["tune"],
+            &["compress", "tune"],
         ],
     },
     ModuleLayers {
@@ -107,7 +107,7 @@ const MODULES: &[ModuleLayers] = &[
             &["chart", "flags"],
             &["calibration", "inputs", "scoring", "training_chart"],
             &["evaluate", "export", "inspect", "predict", "rules", "study", "train", "tune"],
-            &["report"],
+            &["compress", "report"],
             &["cli"],
         ],
     },
@@ -119,7 +119,7 @@ const MODULES: &[ModuleLayers] = &[
             &["parameters", "point_dict", "table"],
             &["engine", "model", "study"],
             &["plot_data", "training"],
-            &["panic_injection"],
+            &["compression", "panic_injection"],
         ],
     },
 ];

@@ -7,7 +7,7 @@ mod summary;
 
 use std::time::Instant;
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use swarmwood::learn::event::Event;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::TABLE;
@@ -16,8 +16,9 @@ use swarmwood::train::{TrainOptions, TrainResult};
 use swarmwood::write::write_atomically;
 use swarmwood::{Result, store, train};
 
-use self::progress::TrainProgress;
+pub use self::progress::TrainProgress;
 use self::request::TrainRequest;
+pub use self::request::checkpoint_options;
 use self::summary::TrainSummary;
 use crate::console::{self, Console};
 use crate::flags;
@@ -51,13 +52,7 @@ pub fn command() -> Command {
             "pretrained",
             "model to take candidate splits from: Swarmwood, XGBoost, LightGBM or CatBoost",
         ))
-        .arg(flags::file_flag("checkpoint", "file to save the state of a search to, for --resume"))
-        .arg(flags::count_flag(
-            "checkpoint-every",
-            "N",
-            "iterations between two checkpoints [default: 10]",
-        ))
-        .arg(flags::switch_flag("resume", "continue from the checkpoint if there is one"))
+        .args(checkpoint_flags())
         .arg(flags::file_flag(
             "trace",
             "CSV file with one line per step: losses, fitness, diversity, evaluations, seconds",
@@ -69,6 +64,19 @@ pub fn command() -> Command {
         ))
         .args(flags::console_flags())
         .args(TABLE.iter().map(flags::parameter_flag))
+}
+
+/// Where the state of a search is stored.
+pub fn checkpoint_flags() -> [Arg; 3] {
+    [
+        flags::file_flag("checkpoint", "file to save the state of a search to, for --resume"),
+        flags::count_flag(
+            "checkpoint-every",
+            "N",
+            "iterations between two checkpoints [default: 10]",
+        ),
+        flags::switch_flag("resume", "continue from the checkpoint if there is one"),
+    ]
 }
 
 /// Runs the command.

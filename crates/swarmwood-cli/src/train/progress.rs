@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::format::number;
 
 /// Shows the steps of a training run, stage by stage.
-pub(super) struct TrainProgress {
+pub struct TrainProgress {
     console: Console,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
@@ -27,7 +27,7 @@ pub(super) struct TrainProgress {
 
 impl TrainProgress {
     /// Chooses between the bar and plain lines.
-    pub(super) fn new(console: Console) -> Self {
+    pub fn new(console: Console) -> Self {
         let bar = (!console.quiet && stderr().is_terminal())
             .then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
         TrainProgress {
@@ -44,7 +44,7 @@ impl TrainProgress {
     }
 
     /// Shows the state after a step.
-    pub(super) fn show(&mut self, event: &Event) {
+    pub fn show(&mut self, event: &Event) {
         if self.stage != Some(event.stage) {
             self.begin(event);
         }
@@ -108,7 +108,7 @@ impl TrainProgress {
     }
 
     /// Removes the bar.
-    pub(super) fn finish(self) {
+    pub fn finish(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }

@@ -91,7 +91,9 @@ impl TrainRequest {
             );
         }
 
-        let train_options = train_options(flags, &inputs, &mut gather);
+        let pretrained = inputs.path("pretrained", &mut gather);
+        let train_options =
+            TrainOptions { pretrained, ..checkpoint_options(flags, &inputs, &mut gather) };
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
         if let Err(Error::Parameters(violations)) = train_options.check(&gather.so_far()) {
@@ -136,13 +138,12 @@ fn check_validation(has_file: bool, gather: &mut Gather) {
     }
 }
 
-/// The pretrained model and the checkpoint.
-fn train_options(
+/// The checkpoint, as options of a training run.
+pub fn checkpoint_options(
     flags: &ArgMatches,
     inputs: &InputValues<'_>,
     gather: &mut Gather,
 ) -> TrainOptions {
-    let pretrained = inputs.path("pretrained", gather);
     let every = flags::count_value(flags, "checkpoint-every");
     let resume = flags.get_flag("resume");
 
@@ -152,12 +153,12 @@ fn train_options(
                 gather.violate(name, "needs --checkpoint FILE, the file with the state of the run");
             }
         }
-        return TrainOptions { pretrained, ..TrainOptions::default() };
+        return TrainOptions::default();
     };
 
     if every == Some(0) {
         gather.violate("checkpoint-every", "is 0, must be at least 1");
     }
     let every = every.unwrap_or(CHECKPOINT_EVERY).max(1);
-    TrainOptions { pretrained, keep: Some(Keep { path, every, resume }), ..TrainOptions::default() }
+    TrainOptions { keep: Some(Keep { path, every, resume }), ..TrainOptions::default() }
 }

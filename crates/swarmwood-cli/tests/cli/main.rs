@@ -5,6 +5,7 @@ mod bad_models;
 mod bad_params;
 mod calibration;
 mod checkpoints;
+mod compress;
 mod exports;
 mod files;
 mod happy;

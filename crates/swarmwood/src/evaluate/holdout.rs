@@ -29,26 +29,42 @@ pub struct HeldOutRows {
 impl HeldOutRows {
     /// Predicts the rows. `threads` is 0 for one per core.
     pub fn predict(model: &Model, rows: &Rows, threads: usize) -> Result<HeldOutRows> {
-        let (task, classes) = task_of(model);
         let scorer = Scorer::new(model, None, threads)?;
-        let mut held = HeldOutRows {
+        let mut held = HeldOutRows::empty(model);
+        rows.for_each_chunk(&mut |chunk: &Chunk| {
+            held.push(scorer.predictions(chunk)?, chunk);
+            Ok(())
+        })?;
+        Ok(held)
+    }
+
+    /// Rows with raw scores, which need not be those of the model that they are turned into
+    /// predictions with.
+    pub fn of_raw(model: &Model, raw: &[f64], chunk: &Chunk) -> HeldOutRows {
+        let mut held = HeldOutRows::empty(model);
+        held.push(model.predictions(raw), chunk);
+        held
+    }
+
+    fn empty(model: &Model) -> HeldOutRows {
+        let (task, classes) = task_of(model);
+        HeldOutRows {
             task,
             spec: spec(model, classes),
             width: classes.max(1),
             predicted: Vec::new(),
             target: Vec::new(),
             weight: Vec::new(),
-        };
-        rows.for_each_chunk(&mut |chunk: &Chunk| {
-            match scorer.predictions(chunk)? {
-                Predictions::Numbers(numbers) => held.predicted.extend(numbers),
-                Predictions::Classes { probabilities, .. } => held.predicted.extend(probabilities),
-            }
-            held.target.extend_from_slice(&chunk.target);
-            held.weight.extend_from_slice(&chunk.weight);
-            Ok(())
-        })?;
-        Ok(held)
+        }
+    }
+
+    fn push(&mut self, predictions: Predictions, chunk: &Chunk) {
+        match predictions {
+            Predictions::Numbers(numbers) => self.predicted.extend(numbers),
+            Predictions::Classes { probabilities, .. } => self.predicted.extend(probabilities),
+        }
+        self.target.extend_from_slice(&chunk.target);
+        self.weight.extend_from_slice(&chunk.weight);
     }
 
     /// How many rows there are.

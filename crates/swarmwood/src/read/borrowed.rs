@@ -394,6 +394,11 @@ impl BorrowedTable {
         (order.len() < keys.len()).then_some(order)
     }
 
+    /// The row of the caller's table that is at a position of this one.
+    pub(super) fn caller_row(&self, row: usize) -> usize {
+        self.order.as_ref().map_or(row, |order| order[row])
+    }
+
     /// How many rows there are.
     pub(super) fn rows(&self) -> usize {
         self.order.as_ref().map_or(self.columns.rows(), Vec::len)

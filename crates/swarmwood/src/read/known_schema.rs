@@ -2,7 +2,7 @@
 //! training data that did not fit in memory.
 
 use swarmwood_learn::data::Chunk;
-use swarmwood_model::{Kind, Schema, TargetKind};
+use swarmwood_model::{Kind, Schema, Target, TargetKind};
 
 use super::cells::ColumnBuffer;
 use super::frame::{ChunkFrame, Slot};
@@ -94,6 +94,40 @@ pub(super) fn matching(
     collector.check_weight(&frame)?;
     let origin = Some((origin, options.clone()));
     Ok(Rows::new(schema.clone(), rows, warnings, collector.finish(), origin))
+}
+
+/// Reads a file with or without targets.
+pub(super) fn maybe_labelled(
+    origin: RereadableSource,
+    schema: &Schema,
+    options: &ReadOptions,
+    limits: RetentionLimits,
+) -> Result<(Rows, bool)> {
+    let table = OpenTable::open(origin.open()?, options.delimiter)?;
+    let has_target = !options.target.is_empty() || table.names().contains(&schema.target.name);
+    if has_target {
+        drop(table);
+        return Ok((matching(origin, schema, options, limits)?, true));
+    }
+
+    // A sample is enough where there are too many rows to be stored, so that the source is not read
+    // again.
+    let mut collector = ChunkCollector::new(limits, table.meter());
+    let (location, memory) = (table.location().clone(), options.memory_limit());
+    let (_, warnings) =
+        read_table_with_schema(table, schema, options, TargetUse::Ignored, &mut |chunk| {
+            let target = vec![0.0; chunk.rows];
+            let chunk = Chunk { target, ..chunk.clone() };
+            collector.add(&chunk);
+            collector.check_memory(&chunk, memory, &location)
+        })?;
+    let rows = collector.rows();
+    if rows == 0 {
+        return Err(location.fault("there is a header and no rows", "rows are needed"));
+    }
+    let target = Target { kind: TargetKind::Number, ..schema.target.clone() };
+    let schema = Schema { target, ..schema.clone() };
+    Ok((Rows::new(schema, rows, warnings, collector.finish(), None), false))
 }
 
 fn known_frame(

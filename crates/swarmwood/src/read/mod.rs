@@ -156,6 +156,18 @@ pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Resu
     )
 }
 
+/// The same for rows that may have no targets: whether they have is the second value. Targets are
+/// read if the options name their column, or if there is a column with the name of the schema's
+/// target. Rows without targets have the schema of a regression, and all targets are 0.
+pub fn maybe_labelled(
+    source: &Source,
+    schema: &Schema,
+    options: &ReadOptions,
+) -> Result<(Rows, bool)> {
+    let origin = RereadableSource::new(source, MEMORY_LIMIT)?;
+    known_schema::maybe_labelled(origin, schema, options, RetentionLimits::default())
+}
+
 /// Reads rows to predict, chunk after chunk, with a model's schema; returns warnings. The target
 /// may be absent.
 pub fn scoring(

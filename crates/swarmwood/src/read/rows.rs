@@ -139,6 +139,12 @@ impl Rows {
         Rows { schema, rows, warnings, store: Arc::new(store), part: None }
     }
 
+    /// Rows that are in memory as one chunk.
+    pub(crate) fn of_chunk(schema: Schema, chunk: &Chunk) -> Rows {
+        let stored = StoredRows::All(vec![PackedChunk::new(chunk)]);
+        Rows::new(schema, chunk.rows, Vec::new(), stored, None)
+    }
+
     /// Whether the rows are read from the source again by every [`Rows::for_each_chunk`].
     pub fn is_streamed(&self) -> bool {
         self.store.origin.is_some()
@@ -203,6 +209,17 @@ impl Rows {
             sample.rows += indices.len();
         });
         sample
+    }
+
+    /// The numbers of the rows of [`Rows::sample`], counted in the data that was read.
+    pub(crate) fn sample_numbers(&self) -> Vec<u32> {
+        let sampled = |row: &usize| is_sampled(*row as u64, self.store.threshold);
+        let rows = (0..self.store.rows).filter(|row| self.contains(*row) && sampled(row));
+        let number = |row: usize| match &self.store.stored {
+            StoredRows::Borrowed(table) => table.caller_row(row),
+            StoredRows::All(_) | StoredRows::Sample { .. } => row,
+        };
+        rows.map(|row| number(row) as u32).collect()
     }
 
     /// One feature of [`Rows::sample`], which takes a fraction of the memory where there are many;
