@@ -3,9 +3,11 @@
 The estimators are compatible with scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegressor`,
 `SwarmBoostClassifier`, `SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`.
 `SchemataSearchCV` tunes any estimator, `Tuner` optimises any function, `swarmwood.optuna` has
-samplers for Optuna, and `swarmwood.plot` draws with matplotlib.
+samplers for Optuna, `compress` makes a small model of a large one, and `swarmwood.plot` draws with
+matplotlib.
 """
 
+from swarmwood._compress import compress
 from swarmwood._core import DataError, FileFormatError, ParameterError, SwarmwoodError, __version__
 from swarmwood._estimators import (
     GreedyBoostClassifier,
@@ -39,6 +41,7 @@ __all__ = [
     "Trial",
     "Tuner",
     "__version__",
+    "compress",
     "engine_options",
     "engines",
 ]

@@ -139,6 +139,17 @@ def train(
     pretrained: str | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> FitResult: ...
+def compress(
+    table: Table,
+    classes: list[str],
+    is_labelled: bool,
+    scores: Callable[[list[bytes]], Any],
+    parameters: list[tuple[str, Any]],
+    swaps: int | None = None,
+    checkpoint: str | None = None,
+    resume: bool = False,
+    callback: Callable[[dict[str, Any]], None] | None = None,
+) -> tuple[Model, dict[str, Any], list[str], bool]: ...
 def engines() -> list[tuple[str, str]]: ...
 def engine_list() -> str: ...
 def check_engine_options(engine: str, options: dict[str, Any] | None = None) -> str: ...

@@ -6,6 +6,7 @@
 
 mod arrow;
 mod buffer;
+mod compression;
 mod engine;
 mod errors;
 mod model;
@@ -21,6 +22,8 @@ mod training;
 /// The module `swarmwood._core`.
 #[pyo3::pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::compression::compress;
     #[pymodule_export]
     use super::engine::{PyEngine, check_engine_options, default_engine, engine_list, engines};
     #[pymodule_export]

@@ -39,7 +39,7 @@ pub struct FitResult {
 
 /// Watches for Ctrl-C and for exceptions of the callback while another thread trains.
 #[derive(Default)]
-struct SignalMonitor {
+pub struct SignalMonitor {
     cancelled: AtomicBool,
     exception: Mutex<Option<PyErr>>,
     finished: Mutex<bool>,
@@ -47,12 +47,23 @@ struct SignalMonitor {
 }
 
 impl SignalMonitor {
+    /// A budget that ends when the run is cancelled.
+    pub fn budget(self: &Arc<Self>) -> Budget {
+        let monitor = Arc::clone(self);
+        Budget::unlimited().with_interrupt(move || monitor.is_cancelled())
+    }
+
+    /// The first exception.
+    pub fn take_exception(&self) -> Option<PyErr> {
+        lock(&self.exception).take()
+    }
+
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Cancels the run if `outcome` is an exception, and keeps the first one.
-    fn check(&self, outcome: PyResult<()>) {
+    pub fn check(&self, outcome: PyResult<()>) {
         if let Err(error) = outcome {
             lock(&self.exception).get_or_insert(error);
             self.cancelled.store(true, Ordering::Relaxed);
@@ -85,7 +96,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs `work` on another thread while this one checks for signals.
-fn with_signal_checks<T: Send>(
+pub fn with_signal_checks<T: Send>(
     monitor: &SignalMonitor,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
@@ -191,10 +202,7 @@ pub fn train(
         };
 
         let monitor = Arc::new(SignalMonitor::default());
-        let budget = Budget::unlimited().with_interrupt({
-            let monitor = Arc::clone(&monitor);
-            move || monitor.is_cancelled()
-        });
+        let budget = monitor.budget();
         let mut events = Vec::new();
         let mut observer = |event: &Event| {
             events.push(event.clone());
@@ -207,8 +215,7 @@ pub fn train(
             py.detach(|| with_signal_checks(&monitor, run)).map_err(python_error)?;
 
         // An interrupted run has a usable model; any other exception is raised instead of it.
-        let exception = lock(&monitor.exception).take();
-        let interrupted = match exception {
+        let interrupted = match monitor.take_exception() {
             Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => true,
             Some(error) => return Err(error),
             None => false,
@@ -218,7 +225,7 @@ pub fn train(
     })
 }
 
-fn call_with_event(py: Python<'_>, callback: &Py<PyAny>, event: &Event) -> PyResult<()> {
+pub fn call_with_event(py: Python<'_>, callback: &Py<PyAny>, event: &Event) -> PyResult<()> {
     let fields = PyDict::new(py);
     fields.set_item("stage", event.stage.name)?;
     fields.set_item("unit", event.stage.step)?;
