@@ -3,14 +3,12 @@ on the same rows.
 
 bench/.venv/bin/python bench/reproduce.py EXPERIMENT --data DIR --out DIR [--repeats N] [--quick]
 
-EXPERIMENT is `boosting` (Rao 2022), `ablation` (its future work), `iris` (a method it reviews),
-`tree` (Jun, Cho, Lee 2012), `tuning-xgboost` (Makino and Kita 2024), `tuning` (the same with our
-learner and protocol), `small-models` (equal shape), `total-leaves` (equal number of leaves), `rules`
-(few splits), or `all`. `--out` gets summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the file given with `--cells`: a run that was
-stopped, by `--seconds` for example, goes on where it was, and `--tables` writes the page without
-measuring. `--known` takes the cells of a page that is there already from its raw.csv. `--quick` is
-a trial of the harness on generated and packaged data. Data that is not there is skipped; it is said
-where to get it.
+EXPERIMENT is one of `EXPERIMENTS` below (README.md says what each asks), or `all`. `--out` gets
+summary.md, README.md, raw.csv and the figures. Cells are kept in `cells.jsonl` there, or in the
+file given with `--cells`: a run that was stopped, by `--seconds` for example, goes on where it was,
+and `--tables` writes the page without measuring. `--known` takes the cells of a page that is there
+already from its raw.csv. `--quick` is a trial of the harness on generated and packaged data. Data
+that is not there is skipped; it is said where to get it.
 """
 
 import argparse
@@ -27,6 +25,7 @@ from evidence import (
     ablation_tables,
     boosting,
     boosting_tables,
+    compress,
     iris,
     page,
     raw,
@@ -57,6 +56,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "small-models": (small_models, small_models),
     "total-leaves": (total_leaves, total_leaves_tables),
     "rules": (rules, rules_tables),
+    "compress": (compress, compress),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -68,6 +68,7 @@ KNOWN_SETS = {
     "small-models": SETS,
     "total-leaves": SETS,
     "rules": rules.SETS,
+    "compress": SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -79,6 +80,7 @@ KNOWN_SIZES = {
     "small-models": SIZES,
     "total-leaves": total_leaves.SIZES,
     "rules": rules.SIZES,
+    "compress": compress.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -219,6 +221,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "small-models": tuple(small_models.CONTENDERS),
         "total-leaves": total_leaves.CONTENDERS,
         "rules": rules.CONTENDERS,
+        "compress": compress.CONTENDERS,
     }.get(experiment, ())
 
 
@@ -236,6 +239,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         "small-models",
         "total-leaves",
         "rules",
+        "compress",
     )
     return Request(
         experiment=experiment,

@@ -250,10 +250,14 @@ def peer(who: str, splits: int, is_number: bool):
 def trained(job: Job, task: str, train: tuple, test: tuple) -> dict:
     """A model of our binary."""
     size = int(job.size)
-    limit = ("--max-leaves", size + 1) if job.contender == "swarm-tree" else ("--total-splits", size)
+    limit = (
+        ("--max-leaves", size + 1) if job.contender == "swarm-tree" else ("--total-splits", size)
+    )
     what = "regression" if task == "regression" else "classification"
     with tempfile.TemporaryDirectory(prefix="rules-") as folder:
-        rows, tested, model, told = (Path(folder) / name for name in ("a.csv", "b.csv", "m", "p.csv"))
+        rows, tested, model, told = (
+            Path(folder) / name for name in ("a.csv", "b.csv", "m", "p.csv")
+        )
         train[0].assign(target=train[1]).to_csv(rows, index=False)
         test[0].to_csv(tested, index=False)
         flags = ["--target", "target", "--task", what, *OURS[job.contender], *limit]
