@@ -327,7 +327,10 @@ class Estimator(BaseEstimator):
         return values / total if total > 0 else values
 
     def trees_to_dataframe(self) -> Any:
-        """Return all nodes as a pandas DataFrame, with the column names of XGBoost."""
+        """Return all nodes as a pandas DataFrame, with the column names of XGBoost.
+
+        A tree for all classes has no output, and its leaves have one value per class in `Values`.
+        """
         check_is_fitted(self, "_model")
         import pandas as pd
 
@@ -349,6 +352,7 @@ class Estimator(BaseEstimator):
                     "No": ids[1],
                     "Missing": ids[1] if node["missing_right"] else ids[0],
                     "Gain": node["gain"],
+                    "Values": node["values"],
                     "Cover": node["cover"],
                 }
             )

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Feature, Kind, Schema, TargetKind};
-use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree};
+use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree, VectorTree};
 
 #[cfg(test)]
 mod tests;
@@ -165,6 +165,25 @@ pub enum TreeError {
         /// Number of leaves.
         leaves: usize,
     },
+    /// A vector tree has the wrong number of values.
+    #[error(
+        "{values} values for {leaves} leaves and {outputs} outputs; a vector tree has one value per \
+         leaf and output, and there must be at least two outputs"
+    )]
+    VectorValues {
+        /// Number of leaves.
+        leaves: usize,
+        /// Number of raw outputs.
+        outputs: usize,
+        /// Number of values.
+        values: usize,
+    },
+    /// A leaf of a vector tree has a value of its own.
+    #[error("leaf {leaf} of a vector tree has a value of its own; it must be 0")]
+    VectorLeaf {
+        /// Which leaf.
+        leaf: usize,
+    },
     /// A split tests a feature that does not exist.
     #[error(
         "split {split} tests feature {feature}, but there are only {features} features, counted from 0"
@@ -276,20 +295,26 @@ impl Model {
 
     fn check_members(&self, members: &[Member]) -> Result<(), ModelError> {
         let outputs = self.base.len();
+        // The output whose turn it is; a vector tree must begin a round, and is all of it.
+        let mut expected = 0;
         for (tree, member) in members.iter().enumerate() {
-            let expected = tree % outputs;
+            let features = &self.schema.features;
             let checked = if member.output as usize == expected {
                 match &member.shape {
-                    Shape::Ordinary(shape) => check_tree(&self.schema.features, shape),
-                    Shape::Oblivious(shape) => check_oblivious(&self.schema.features, shape),
+                    Shape::Ordinary(shape) => check_tree(features, shape),
+                    Shape::Oblivious(shape) => check_oblivious(features, shape),
+                    Shape::Vector(shape) => check_vector(features, outputs, shape),
                 }
             } else {
                 Err(TreeError::Output { found: member.output, expected })
             };
             checked.map_err(|problem| ModelError::Tree { tree, problem })?;
+            if !member.shape.is_vector() {
+                expected = (expected + 1) % outputs;
+            }
         }
 
-        if members.len().is_multiple_of(outputs) {
+        if expected == 0 {
             Ok(())
         } else {
             Err(ModelError::Rounds { trees: members.len(), outputs })
@@ -300,9 +325,15 @@ impl Model {
     fn check_sums(&self, members: &[Member]) -> Result<(), ModelError> {
         let mut largest: Vec<f64> = self.base.iter().map(|base| base.abs()).collect();
         for member in members {
-            let leaves = member.shape.leaves().iter();
-            largest[member.output as usize] +=
-                leaves.map(|leaf| leaf.value.abs()).fold(0.0, f64::max);
+            if let Shape::Vector(vector) = &member.shape {
+                for (output, largest) in largest.iter_mut().enumerate() {
+                    let values = vector.values.iter().skip(output).step_by(self.base.len());
+                    *largest += values.map(|value| value.abs()).fold(0.0, f64::max);
+                }
+                continue;
+            }
+            let values = member.shape.values();
+            largest[member.output as usize] += values.map(f64::abs).fold(0.0, f64::max);
         }
         // Half, because sums are rounded.
         match largest.iter().position(|&sum| sum > f64::MAX / 2.0) {
@@ -417,6 +448,26 @@ fn check_oblivious(features: &[Feature], tree: &ObliviousTree) -> Result<(), Tre
         check_split_number("gain", index, level.gain)?;
     }
     check_leaves(&tree.leaves)
+}
+
+fn check_vector(
+    features: &[Feature],
+    outputs: usize,
+    vector: &VectorTree,
+) -> Result<(), TreeError> {
+    check_tree(features, &vector.tree)?;
+    let (leaves, values) = (vector.tree.leaves.len(), vector.values.len());
+    if outputs < 2 || values != leaves * outputs {
+        return Err(TreeError::VectorValues { leaves, outputs, values });
+    }
+    if let Some(at) = vector.values.iter().position(|value| !value.is_finite()) {
+        let (leaf, value) = (at / outputs, vector.values[at]);
+        return Err(TreeError::LeafNumber { what: "value", leaf, value });
+    }
+    match vector.tree.leaves.iter().position(|leaf| leaf.value != 0.0) {
+        Some(leaf) => Err(TreeError::VectorLeaf { leaf }),
+        None => Ok(()),
+    }
 }
 
 fn check_split(features: &[Feature], index: usize, split: &Split) -> Result<(), TreeError> {

@@ -1,10 +1,11 @@
 //! The model: a start value, a body of trees (or a linear function), and a link from raw score to
 //! prediction.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::schema::Schema;
-use crate::tree::{Leaf, ObliviousTree, Split, Tree};
+use crate::tree::{Leaf, ObliviousTree, Split, Tree, VectorTree};
 
 /// A trained model.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,19 +38,40 @@ impl Model {
         }
     }
 
-    /// Number of boosting rounds: a round is one tree per output. A linear model has none.
+    /// Number of boosting rounds: a round is one tree per output, or one vector tree. A linear model
+    /// has none.
     pub fn rounds(&self) -> usize {
-        self.members().len() / self.outputs().max(1)
+        count_rounds(self.members(), self.outputs())
     }
 
     /// The trees of the first `first_rounds` rounds, or all of them.
     pub fn first_members(&self, first_rounds: Option<usize>) -> &[Member] {
-        let members = self.members();
-        let count = first_rounds.map_or(members.len(), |rounds| {
-            rounds.saturating_mul(self.outputs()).min(members.len())
-        });
-        &members[..count]
+        first_members(self.members(), self.outputs(), first_rounds)
     }
+}
+
+/// Number of whole rounds of some trees.
+fn count_rounds(members: &[Member], outputs: usize) -> usize {
+    let vectors = members.iter().filter(|member| member.shape.is_vector()).count();
+    vectors + (members.len() - vectors) / outputs.max(1)
+}
+
+/// The trees of the first rounds, or all of them.
+pub(crate) fn first_members(
+    members: &[Member],
+    outputs: usize,
+    first_rounds: Option<usize>,
+) -> &[Member] {
+    let Some(rounds) = first_rounds else { return members };
+    let mut end = 0;
+    for _ in 0..rounds.min(members.len()) {
+        match members.get(end) {
+            Some(member) if member.shape.is_vector() => end += 1,
+            Some(_) => end += outputs,
+            None => break,
+        }
+    }
+    &members[..end.min(members.len())]
 }
 
 /// From raw scores to predictions.
@@ -70,7 +92,8 @@ pub enum Link {
 /// The part of a model that is added to its start values.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Trees, round after round; within a round one tree per output, in the order of the outputs.
+    /// Trees, round after round; within a round one tree per output, in the order of the outputs, or
+    /// one vector tree.
     Trees(Vec<Member>),
     /// A linear function of the features, one per output.
     Linear(Vec<LinearFunction>),
@@ -79,19 +102,22 @@ pub enum Body {
 /// A tree and the raw output it adds to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// Index into [`Model::base`].
+    /// Index into [`Model::base`] of the first output that the tree adds to: its only one, except
+    /// for a vector tree, which adds to all of them and has 0 here.
     pub output: u32,
     /// The tree.
     pub shape: Shape,
 }
 
-/// Either kind of tree.
+/// A tree of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Each node has its own split.
     Ordinary(Tree),
     /// All nodes of a level share one split.
     Oblivious(ObliviousTree),
+    /// Each node has its own split, and each leaf one value per output.
+    Vector(VectorTree),
 }
 
 /// A linear function: one term per feature.
@@ -102,11 +128,47 @@ pub struct LinearFunction {
 }
 
 impl Shape {
-    /// The leaves.
+    /// The leaves. Those of a vector tree have no value of their own; see [`Shape::values`].
     pub fn leaves(&self) -> &[Leaf] {
         match self {
             Shape::Ordinary(tree) => &tree.leaves,
             Shape::Oblivious(tree) => &tree.leaves,
+            Shape::Vector(vector) => &vector.tree.leaves,
+        }
+    }
+
+    /// All leaf values: one per leaf, or one per leaf and output.
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        let (leaves, values) = match self {
+            Shape::Vector(vector) => ([].as_slice(), vector.values.as_slice()),
+            _ => (self.leaves(), [].as_slice()),
+        };
+        leaves.iter().map(|leaf| leaf.value).chain(values.iter().copied())
+    }
+
+    /// Multiplies all leaf values by a factor.
+    pub fn scale_values(&mut self, factor: f64) {
+        let leaves = match self {
+            Shape::Ordinary(tree) => &mut tree.leaves,
+            Shape::Oblivious(tree) => &mut tree.leaves,
+            Shape::Vector(vector) => {
+                return vector.values.iter_mut().for_each(|value| *value *= factor);
+            }
+        };
+        leaves.iter_mut().for_each(|leaf| leaf.value *= factor);
+    }
+
+    /// Whether the leaves hold one value per output.
+    pub fn is_vector(&self) -> bool {
+        matches!(self, Shape::Vector(_))
+    }
+
+    /// The splits and covers as an ordinary tree. The leaves of a vector tree have no value in it.
+    pub fn to_tree(&self) -> Cow<'_, Tree> {
+        match self {
+            Shape::Ordinary(tree) => Cow::Borrowed(tree),
+            Shape::Oblivious(tree) => Cow::Owned(tree.to_tree()),
+            Shape::Vector(vector) => Cow::Borrowed(&vector.tree),
         }
     }
 
@@ -115,6 +177,7 @@ impl Shape {
         let (nodes, levels) = match self {
             Shape::Ordinary(tree) => (tree.nodes.as_slice(), [].as_slice()),
             Shape::Oblivious(tree) => ([].as_slice(), tree.levels.as_slice()),
+            Shape::Vector(vector) => (vector.tree.nodes.as_slice(), [].as_slice()),
         };
         nodes.iter().map(|node| &node.split).chain(levels.iter().map(|level| &level.split))
     }
@@ -124,6 +187,7 @@ impl Shape {
         match self {
             Shape::Ordinary(tree) => tree.depth(),
             Shape::Oblivious(tree) => tree.levels.len(),
+            Shape::Vector(vector) => vector.tree.depth(),
         }
     }
 }

@@ -35,4 +35,4 @@ pub use rules::{
 pub use schema::{Feature, Kind, Schema, Target, TargetKind};
 pub use single_tree::{SingleTree, SingleTreeError};
 pub use text::{BodyKind, Summary, TextOptions};
-pub use tree::{Child, Leaf, Level, LevelSet, Node, ObliviousTree, Split, Test, Tree};
+pub use tree::{Child, Leaf, Level, LevelSet, Node, ObliviousTree, Split, Test, Tree, VectorTree};

@@ -106,6 +106,19 @@ pub(crate) fn tree(rng: &mut SampleRng, features: &[Feature], leaves: usize) -> 
     tree
 }
 
+/// A vector tree.
+pub(crate) fn vector(
+    rng: &mut SampleRng,
+    features: &[Feature],
+    leaves: usize,
+    outputs: usize,
+) -> VectorTree {
+    let mut tree = tree(rng, features, leaves);
+    tree.leaves.iter_mut().for_each(|leaf| leaf.value = 0.0);
+    let values = (0..tree.leaves.len() * outputs).map(|_| rng.unit()).collect();
+    VectorTree { tree, values }
+}
+
 /// An oblivious tree.
 pub(crate) fn oblivious(rng: &mut SampleRng, features: &[Feature], levels: usize) -> ObliviousTree {
     let levels = if features.is_empty() { 0 } else { levels };
@@ -141,12 +154,19 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
                 Shape::Oblivious(oblivious(rng, &features, levels))
             }
         };
-        let trees = size.rounds * outputs;
-        Body::Trees(
-            (0..trees)
-                .map(|tree| Member { output: (tree % outputs) as u32, shape: shape(rng) })
-                .collect(),
-        )
+        let mut members = Vec::new();
+        for _ in 0..size.rounds {
+            if outputs > 1 && rng.chance(40) {
+                let leaves = 1 + rng.below(size.leaves);
+                let shape = Shape::Vector(vector(rng, &features, leaves, outputs));
+                members.push(Member { output: 0, shape });
+                continue;
+            }
+            members.extend(
+                (0..outputs).map(|output| Member { output: output as u32, shape: shape(rng) }),
+            );
+        }
+        Body::Trees(members)
     };
 
     let provenance = Provenance {

@@ -1,8 +1,8 @@
 //! A view of a model as one tree, which can be read, drawn and converted to decision rules.
 //!
-//! For a number or two classes the model has one tree. For three or more classes it has one round
-//! of as many trees as there are classes, all with the same splits: together they are one tree
-//! whose leaves hold a distribution. Start values are added to the leaves in the order of
+//! For a number or two classes the model has one tree. For three or more classes it has one vector
+//! tree, or one round of as many trees as there are classes, all with the same splits: together
+//! they are one tree whose leaves hold a distribution. Start values are added to the leaves in the order of
 //! prediction, so that a leaf predicts exactly what the model predicts for its rows.
 
 use std::borrow::Cow;
@@ -82,7 +82,8 @@ impl Model {
             return Err(SingleTreeError::Rounds { rounds: self.rounds() });
         }
 
-        let trees: Vec<Cow<'_, Tree>> = members.iter().map(ordinary).collect();
+        let trees: Vec<Cow<'_, Tree>> =
+            members.iter().map(|member| member.shape.to_tree()).collect();
         let tree = match trees.split_first() {
             None => Cow::Owned(Tree::leaf(Leaf { value: 0.0, cover: self.provenance.rows as f64 })),
             Some((first, rest)) if rest.iter().all(|other| same_splits(first, other)) => {
@@ -92,7 +93,7 @@ impl Model {
         };
 
         let predictions =
-            (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(&trees, leaf)).collect();
+            (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(members, leaf)).collect();
         let total: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
         let share = |leaf: &Leaf| if total > 0.0 { leaf.cover / total } else { 0.0 };
         let shares = tree.leaves.iter().map(share).collect();
@@ -103,24 +104,38 @@ impl Model {
     /// score: any tree of an ensemble can be drawn like a single one. `None` if there is no such
     /// tree.
     ///
-    /// Shares are preserved, but not the number of rows: leaves store their rows by weight only.
+    /// A vector tree adds to all raw scores, so its model predicts the classes. Shares are preserved,
+    /// but not the number of rows: leaves store their rows by weight only.
     pub fn extract_tree(&self, at: usize) -> Option<Model> {
         let member = self.members().get(at)?;
-        let target = Target { name: self.schema.target.name.clone(), kind: TargetKind::Number };
+        let (kind, link, base) = match member.shape {
+            Shape::Vector(_) => {
+                (self.schema.target.kind.clone(), self.link, vec![0.0; self.outputs()])
+            }
+            _ => (TargetKind::Number, Link::Identity, vec![0.0]),
+        };
+        let target = Target { name: self.schema.target.name.clone(), kind };
         Some(Model {
             schema: Schema { features: self.schema.features.clone(), target },
-            link: Link::Identity,
+            link,
             objective: self.objective.clone(),
-            base: vec![0.0],
+            base,
             body: Body::Trees(vec![Member { output: 0, shape: member.shape.clone() }]),
             provenance: Provenance { rows: 0, ..self.provenance.clone() },
         })
     }
 
     /// The model's prediction in one leaf of trees that all share their splits.
-    fn leaf_prediction(&self, trees: &[Cow<'_, Tree>], leaf: usize) -> Prediction {
+    fn leaf_prediction(&self, members: &[Member], leaf: usize) -> Prediction {
         let mut raw = self.base.clone();
-        trees.iter().zip(&mut raw).for_each(|(tree, raw)| *raw += tree.leaves[leaf].value);
+        for member in members {
+            let values = match &member.shape {
+                Shape::Vector(vector) => vector.leaf_values(leaf),
+                shape => &[shape.leaves()[leaf].value],
+            };
+            let added = raw[member.output as usize..].iter_mut().zip(values);
+            added.for_each(|(raw, value)| *raw += value);
+        }
         self.link.prediction(&raw)
     }
 }
@@ -154,13 +169,6 @@ impl SingleTree<'_> {
     /// The names of the classes; empty for regression.
     pub fn classes(&self) -> &[String] {
         self.model.schema.target.kind.classes()
-    }
-}
-
-pub(crate) fn ordinary(member: &Member) -> Cow<'_, Tree> {
-    match &member.shape {
-        Shape::Ordinary(tree) => Cow::Borrowed(tree),
-        Shape::Oblivious(tree) => Cow::Owned(tree.to_tree()),
     }
 }
 
@@ -212,6 +220,19 @@ mod tests {
             assert_eq!(model.predict_row(&row).unwrap(), single.predictions[leaf as usize]);
         }
         assert!((single.distribution(0..8).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+
+        // As a vector tree it is the same tree.
+        let scalar: Vec<f64> = model.members().iter().flat_map(|one| one.shape.values()).collect();
+        let values = (0..8).flat_map(|leaf| scalar.iter().copied().skip(leaf).step_by(8)).collect();
+        let mut structure = single.tree.clone().into_owned();
+        structure.leaves.iter_mut().for_each(|leaf| leaf.value = 0.0);
+        let shape = Shape::Vector(VectorTree { tree: structure, values });
+        let vector =
+            Model { body: Body::Trees(vec![Member { output: 0, shape }]), ..model.clone() };
+        assert_eq!(vector.check(), Ok(()));
+        let as_vector = vector.single_tree().unwrap();
+        assert_eq!(as_vector.predictions, single.predictions);
+        assert_eq!((vector.rounds(), as_vector.shares), (1, single.shares.clone()));
         let mut other = model.clone();
         let Body::Trees(trees) = &mut other.body else { unreachable!() };
         let Shape::Oblivious(last) = &mut trees[2].shape else { unreachable!() };
@@ -230,7 +251,9 @@ mod tests {
             let mut raw = model.base.clone();
             for (member, alone) in model.members().iter().zip(&alone) {
                 assert_eq!(alone.check(), Ok(()));
-                raw[member.output as usize] += alone.raw_row(&row, None).unwrap()[0];
+                let added = alone.raw_row(&row, None).unwrap();
+                let outputs = raw[member.output as usize..].iter_mut().zip(added);
+                outputs.for_each(|(raw, added)| *raw += added);
             }
             let expected = model.raw_row(&row, None).unwrap();
             assert!(raw.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9));

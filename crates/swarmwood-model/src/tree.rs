@@ -1,5 +1,5 @@
-//! Trees: ordinary ones, where each node has its own split, and oblivious ones, where all nodes of
-//! a level share one.
+//! Trees: ordinary ones, where each node has its own split, oblivious ones, where all nodes of a
+//! level share one, and vector trees, whose leaves hold a value for every output.
 
 /// A test of one feature: rows that pass go right, and missing values have a side of their own.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,6 +137,15 @@ pub struct Level {
     pub gain: f64,
 }
 
+/// An ordinary tree whose leaves hold one value per output: one structure for all classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VectorTree {
+    /// The splits, and the covers of the leaves. The values of its leaves are not used; they are 0.
+    pub tree: Tree,
+    /// One value per output for each leaf, leaf after leaf.
+    pub values: Vec<f64>,
+}
+
 /// Maximum number of levels of an oblivious tree.
 pub(crate) const MAX_LEVELS: usize = 16;
 
@@ -179,6 +188,29 @@ impl Tree {
             }
         }
         order
+    }
+}
+
+impl VectorTree {
+    /// The values of a leaf, one per output.
+    pub fn leaf_values(&self, leaf: usize) -> &[f64] {
+        let outputs = self.outputs();
+        &self.values[leaf * outputs..(leaf + 1) * outputs]
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.values.len() / self.tree.leaves.len().max(1)
+    }
+
+    /// What the tree adds to one output, as an ordinary tree.
+    pub fn to_tree(&self, output: usize) -> Tree {
+        let leaves = self.tree.leaves.iter().enumerate();
+        let leaf = |(at, leaf): (usize, &Leaf)| Leaf {
+            value: self.leaf_values(at)[output],
+            cover: leaf.cover,
+        };
+        Tree { nodes: self.tree.nodes.clone(), leaves: leaves.map(leaf).collect() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files written once can be read forever: each sample of `tests/formats/v1` still gives the
+//! Files written once can be read forever: each sample of `tests/formats` still gives the
 //! predictions stored beside it, to the bit.
 //! `UPDATE_GOLDEN=1 cargo test -p swarmwood-model --test formats` writes the samples anew, which is
 //! right for a new sample and wrong for an old one.
@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 use swarmwood_model::*;
 
-const NAMES: [&str; 5] = ["regression", "binary", "softmax", "oblivious", "linear"];
+const NAMES: [&str; 6] = ["regression", "binary", "softmax", "oblivious", "linear", "vector"];
 
+/// A file of the directory of the format's version.
 fn path(name: &str, ending: &str) -> PathBuf {
+    let version = if name == "vector" { "v2" } else { "v1" };
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/formats/v1")
+        .join("tests/formats")
+        .join(version)
         .join(format!("{name}{ending}"))
 }
 
@@ -50,6 +53,15 @@ fn three(first: Split, second: Split, values: [f64; 3]) -> Shape {
     Shape::Ordinary(Tree { nodes: vec![root, inner], leaves })
 }
 
+/// The same splits with three values per leaf.
+fn vector(first: Split, second: Split, values: &[[f64; 3]; 3]) -> Shape {
+    let Shape::Ordinary(mut tree) = three(first, second, [0.0; 3]) else {
+        unreachable!("three leaves are an ordinary tree")
+    };
+    tree.leaves.iter_mut().enumerate().for_each(|(at, leaf)| leaf.cover = 3.0 + at as f64);
+    Shape::Vector(VectorTree { tree, values: values.concat() })
+}
+
 fn oblivious(splits: Vec<Split>) -> Shape {
     let count = 1_u32 << splits.len();
     let leaf =
@@ -71,7 +83,7 @@ fn sample(name: &str) -> Model {
     let (link, objective, kind, base) = match name {
         "regression" => (Link::Exp, "poisson", TargetKind::Number, vec![0.1 + 0.2]),
         "binary" => (Link::Sigmoid, "logistic", classes(&["no", "yes"]), vec![-0.7]),
-        "softmax" => {
+        "softmax" | "vector" => {
             (Link::Softmax, "softmax", classes(&["a", "b", "c"]), vec![0.1, -third, 1e-300])
         }
         "oblivious" => (Link::Identity, "squared", TargetKind::Number, vec![5e-324]),
@@ -109,6 +121,16 @@ fn sample(name: &str) -> Model {
             .chain([LinearTerm::Category { weights: vec![0.1, 0.0, -third] }])
             .collect();
         Body::Linear(vec![LinearFunction { terms }])
+    } else if name == "vector" {
+        // A round of a vector tree, one of three trees, and one of a vector tree without splits.
+        let leaves = [[0.1, -third, 2e-17], [1e10, 0.7, -1e10], [0.0, third, 5e-324]];
+        let first = vector(above(0, 30.5, true), among(2, &[0, 2], false), &leaves);
+        let stump = Tree::leaf(Leaf { value: 0.0, cover: 7.0 });
+        let last = VectorTree { tree: stump, values: vec![0.5, -0.25, third] };
+        let trees = [old(), dark(), bright()].into_iter().enumerate().map(member);
+        let whole = |shape| Member { output: 0, shape };
+        let rounds = [whole(first)].into_iter().chain(trees).chain([whole(Shape::Vector(last))]);
+        Body::Trees(rounds.collect())
     } else {
         Body::Trees(shapes.into_iter().enumerate().map(member).collect())
     };

@@ -86,7 +86,8 @@ impl PredictionOutput {
 #[derive(IntoPyObject)]
 struct NodeRecord {
     tree: usize,
-    output: u32,
+    /// `None` for a tree that adds to all outputs.
+    output: Option<u32>,
     /// The index within the tree; leaves follow the nodes.
     node: usize,
     /// `None` for leaves.
@@ -95,8 +96,10 @@ struct NodeRecord {
     levels: Option<Vec<String>>,
     missing_right: bool,
     children: Option<(usize, usize)>,
-    /// The gain of a split, or the value of a leaf.
-    gain: f64,
+    /// The gain of a split, or the value of a leaf; `None` if the leaf has one value per output.
+    gain: Option<f64>,
+    /// The values of a leaf that has one per output.
+    values: Option<Vec<f64>>,
     cover: f64,
 }
 
@@ -362,10 +365,8 @@ impl PyModel {
     fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
         for (tree, member) in self.model.members().iter().enumerate() {
-            let shape = match &member.shape {
-                Shape::Ordinary(tree) => tree,
-                Shape::Oblivious(oblivious) => &oblivious.to_tree(),
-            };
+            let shape = member.shape.to_tree();
+            let output = (!member.shape.is_vector()).then_some(member.output);
             let index = |child: Child| match child {
                 Child::Node(node) => node as usize,
                 Child::Leaf(leaf) => shape.nodes.len() + leaf as usize,
@@ -383,28 +384,33 @@ impl PyModel {
                 };
                 records.push(NodeRecord {
                     tree,
-                    output: member.output,
+                    output,
                     node: node_index,
                     feature: Some(node.split.feature),
                     threshold,
                     levels,
                     missing_right: node.split.missing_right,
                     children: Some((index(node.left), index(node.right))),
-                    gain: node.gain,
+                    gain: Some(node.gain),
+                    values: None,
                     cover: node.cover,
                 });
             }
 
             records.extend(shape.leaves.iter().enumerate().map(|(leaf_index, leaf)| NodeRecord {
                 tree,
-                output: member.output,
+                output,
                 node: shape.nodes.len() + leaf_index,
                 feature: None,
                 threshold: None,
                 levels: None,
                 missing_right: false,
                 children: None,
-                gain: leaf.value,
+                gain: output.map(|_| leaf.value),
+                values: match &member.shape {
+                    Shape::Vector(vector) => Some(vector.leaf_values(leaf_index).to_vec()),
+                    _ => None,
+                },
                 cover: leaf.cover,
             }));
         }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use swarmwood::learn::data::MISSING;
 use swarmwood::model::picture::split_side;
-use swarmwood::model::{Child, Prediction, Shape, Tree};
+use swarmwood::model::{Child, Prediction, Tree};
 use swarmwood::read::{Columns, RowSelection, TableColumn};
 
 use crate::errors::guarded;
@@ -32,8 +32,12 @@ pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<Plo
     guarded(|| {
         let model = model.core();
         let rows = model.provenance.rows;
-        let Some(at) = tree else {
-            let single = single_tree(model)?;
+        // The leaves of a vector tree hold a distribution, as those of a single tree do.
+        let is_vector =
+            |at: usize| model.members().get(at).is_some_and(|one| one.shape.is_vector());
+        let vector = tree.filter(|&at| is_vector(at)).and_then(|at| model.extract_tree(at));
+        let Some(at) = tree.filter(|_| vector.is_none()) else {
+            let single = single_tree(vector.as_ref().unwrap_or(model))?;
             let predicted = single.predictions.iter().map(|prediction| match prediction {
                 Prediction::Number(number) => (*number, Vec::new()),
                 Prediction::Class { class, probabilities } => {
@@ -52,12 +56,9 @@ pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<Plo
             );
             return Err(PyValueError::new_err(message));
         };
-        let tree = match &member.shape {
-            Shape::Ordinary(tree) => tree,
-            Shape::Oblivious(oblivious) => &oblivious.to_tree(),
-        };
+        let tree = member.shape.to_tree();
         let leaves = tree.leaves.iter().map(|leaf| (leaf.value, Vec::new(), leaf.cover)).collect();
-        Ok((nodes(model, tree), leaves, rows, Some(member.output)))
+        Ok((nodes(model, &tree), leaves, rows, Some(member.output)))
     })
 }
 

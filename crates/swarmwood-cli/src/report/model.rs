@@ -99,6 +99,9 @@ fn ensemble(model: &Model, ids: &mut IdSequence) -> Html {
     }
     let meaning = match model.outputs() {
         1 => "Each tree adds a value to the raw score of a row.".to_string(),
+        _ if members.iter().all(|member| member.shape.is_vector()) => {
+            "Each tree adds a value to the raw score of every class.".to_string()
+        }
         _ => "Each tree adds a value to the raw score of one class.".to_string(),
     };
 
@@ -131,15 +134,15 @@ fn tree_details(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> H
         .and_then(|tree| tree.to_svg_part(&format!("{}-", ids.next_id())).ok());
 
     let Some(svg) = svg else { return Html::default() };
-    let shape = &model.members()[at].shape;
-
+    let member = &model.members()[at];
+    let shape = &member.shape;
     let class = model
         .schema
         .target
         .kind
         .classes()
-        .get(at % model.outputs().max(1))
-        .filter(|_| model.outputs() > 1);
+        .get(member.output as usize)
+        .filter(|_| model.outputs() > 1 && !member.shape.is_vector());
 
     let class = class.map_or(String::new(), |class| format!(" for {class}"));
 

@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use swarmwood_model::{Link, Shape};
+use swarmwood_model::Link;
 use swarmwood_search::Datum;
 
 use super::candidates::{self, Candidate, DataProfile, FitMethod};
@@ -571,11 +571,5 @@ fn scale_scores(fit: &mut EnsembleFit, factor: f64) {
     fit.base.iter_mut().for_each(|base| *base *= factor);
     let scores = fit.train_scores.iter_mut().chain(&mut fit.valid_scores).flatten();
     scores.for_each(|score| *score *= factor as f32);
-    for member in &mut fit.members {
-        let leaves = match &mut member.shape {
-            Shape::Ordinary(tree) => &mut tree.leaves,
-            Shape::Oblivious(tree) => &mut tree.leaves,
-        };
-        leaves.iter_mut().for_each(|leaf| leaf.value *= factor);
-    }
+    fit.members.iter_mut().for_each(|member| member.shape.scale_values(factor));
 }

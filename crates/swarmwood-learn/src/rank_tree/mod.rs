@@ -17,7 +17,7 @@ use crate::pool::{Pool, even_ranges};
 use crate::rank_table::RankTable;
 use crate::rule::{Cut, RankRule};
 
-pub use model::{ClassifierTree, NodeFit, fit_nodes, fit_rows, to_members};
+pub use model::{ClassifierTree, NodeFit, fit_nodes, fit_rows, to_member};
 
 /// A binary tree, its nodes in one array.
 #[derive(Debug, Clone, PartialEq, Default)]

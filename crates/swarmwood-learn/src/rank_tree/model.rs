@@ -1,6 +1,6 @@
 //! From a [`RankTree`] to the trees of a model: leaf values, covers, gains.
 
-use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree};
+use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree, VectorTree};
 
 use super::{NodeRef, RankTree};
 use crate::leaf_loss::{LeafLoss, MedianLeafStats, SumLeafStats};
@@ -71,13 +71,12 @@ pub fn fit_rows(table: &RankTable, rows: &[u32], loss: &LeafLoss) -> NodeFit {
     NodeFit { sums, loss: total, value: value + centre, rows: rows.len() }
 }
 
-/// The trees of a model: one tree for numbers and for two classes, one tree per class with the same
-/// rules for more. Their base score is 0.
+/// The tree of a model: a vector tree for three or more classes. Its base scores are 0.
 ///
 /// The class probabilities of a leaf are smoothed as if each class had one more row (Laplace), so
 /// that no class gets probability 0; the order of the classes stays. With a cost matrix the class
 /// of lowest cost gets the largest probability.
-pub fn to_members(tree: &mut RankTree, table: &RankTable, loss: &LeafLoss) -> Vec<Member> {
+pub fn to_member(tree: &mut RankTree, table: &RankTable, loss: &LeafLoss) -> Member {
     let splits = tree.centre_thresholds(table);
     let fitted = fit_nodes(tree, table, loss);
     assemble(tree, splits, None, fitted, (table, loss))
@@ -96,9 +95,9 @@ pub struct ClassifierTree {
 }
 
 impl ClassifierTree {
-    /// The trees of a model. Probabilities are those of [`to_members`], except that the class of a
+    /// The tree of a model. Probabilities are those of [`to_member`], except that the class of a
     /// leaf gets one row more than any other class if its rows would not make it the first.
-    pub fn to_members(&self, table: &RankTable, loss: &LeafLoss, pool: &Pool) -> Vec<Member> {
+    pub fn to_member(&self, table: &RankTable, loss: &LeafLoss, pool: &Pool) -> Member {
         // A grid has thousands of leaves, and this runs after the deadline of an interrupted search.
         let (nodes, leaves) = self.rules.partition_rows_on(table, pool);
         let fit = |of: &[Vec<u32>]| pool.map(of.len(), |at| fit_rows(table, &of[at], loss));
@@ -117,7 +116,7 @@ fn assemble(
     classes: Option<&[u16]>,
     (nodes, leaves): (Vec<NodeFit>, Vec<NodeFit>),
     (table, loss): (&RankTable, &LeafLoss),
-) -> Vec<Member> {
+) -> Member {
     let to_child = |at: NodeRef| match at {
         NodeRef::Node(node) => Child::Node(node),
         NodeRef::Leaf(leaf) => Child::Leaf(leaf),
@@ -145,18 +144,18 @@ fn assemble(
         Some(classes) => given_class_values(leaf, usize::from(classes[at]), row_weight),
     };
     let values: Vec<Vec<f64>> = leaves.iter().enumerate().map(value).collect();
-    let tree = |output: usize| {
-        let leaf = |(values, fitted): (&Vec<f64>, &NodeFit)| Leaf {
-            value: values[output],
-            cover: fitted.weight(table),
-        };
-        let leaves = values.iter().zip(&leaves).map(leaf).collect();
-        Member {
-            output: output as u32,
-            shape: Shape::Ordinary(Tree { nodes: model_nodes.clone(), leaves }),
-        }
+    let outputs = values.first().map_or(1, Vec::len);
+    let leaf = |(values, fitted): (&Vec<f64>, &NodeFit)| Leaf {
+        value: if outputs == 1 { values[0] } else { 0.0 },
+        cover: fitted.weight(table),
     };
-    (0..values[0].len()).map(tree).collect()
+    let leaves = values.iter().zip(&leaves).map(leaf).collect();
+    let tree = Tree { nodes: model_nodes, leaves };
+    let shape = match outputs {
+        1 => Shape::Ordinary(tree),
+        _ => Shape::Vector(VectorTree { tree, values: values.concat() }),
+    };
+    Member { output: 0, shape }
 }
 
 /// The raw scores of a leaf.

@@ -77,7 +77,7 @@ proptest! {
         let mut tree = RankTree::new(&subtree);
         let rows: Vec<u32> = (0..ranked.rows() as u32).collect();
         let before = tree.assign_leaves(&ranked, tree.root(), &rows);
-        let members = to_members(&mut tree, &ranked, &LeafLoss::Gini);
+        let member = to_member(&mut tree, &ranked, &LeafLoss::Gini);
         prop_assert_eq!(&before, &tree.assign_leaves(&ranked, tree.root(), &rows), "centring moved a row");
         prop_assert_eq!(tree.partition_rows(&ranked), tree.partition_rows_on(&ranked, &Pool::new(3).unwrap()));
         let (_, leaves) = fit_nodes(&tree, &ranked, &LeafLoss::Gini);
@@ -88,7 +88,7 @@ proptest! {
             link: Link::Softmax,
             objective: "softmax".into(),
             base: vec![0.0; 3],
-            body: Body::Trees(members),
+            body: Body::Trees(vec![member]),
             provenance: Provenance::default(),
         };
         prop_assert!(model.check().is_ok());

@@ -3,7 +3,6 @@
 //!
 //! The search itself fits class indicators by least squares, for which all classes share one matrix.
 
-
 use super::leaf_fit::SumFit;
 use super::rows::SumRows;
 

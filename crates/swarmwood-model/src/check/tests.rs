@@ -2,7 +2,7 @@ use super::*;
 use crate::samples::{self, SampleRng, SampleSize};
 use crate::tree::{Level, LevelSet, Node};
 
-/// A softmax model: two rounds of three trees, alternately of both kinds.
+/// A softmax model: two rounds of three trees, alternately of both kinds, and one of a vector tree.
 fn sample() -> Model {
     let rng = &mut SampleRng(5);
     let features = vec![
@@ -17,9 +17,11 @@ fn sample() -> Model {
         0 => Shape::Ordinary(samples::tree(rng, &features, 5)),
         _ => Shape::Oblivious(samples::oblivious(rng, &features, 3)),
     };
-    model.body = Body::Trees(
-        (0..6).map(|tree| Member { output: tree % 3, shape: shape(rng, tree) }).collect(),
-    );
+    let mut trees: Vec<Member> =
+        (0..6).map(|tree| Member { output: tree % 3, shape: shape(rng, tree) }).collect();
+    let vector = Shape::Vector(samples::vector(rng, &features, 4, 3));
+    trees.insert(3, Member { output: 0, shape: vector });
+    model.body = Body::Trees(trees);
     model.schema.features = features;
     assert_eq!(model.check(), Ok(()));
     model
@@ -35,14 +37,21 @@ fn members(model: &mut Model) -> &mut Vec<Member> {
 fn ordinary(model: &mut Model) -> &mut Tree {
     match &mut members(model)[0].shape {
         Shape::Ordinary(tree) => tree,
-        Shape::Oblivious(_) => unreachable!("the sample starts with an ordinary tree"),
+        _ => unreachable!("the sample starts with an ordinary tree"),
     }
 }
 
 fn oblivious(model: &mut Model) -> &mut ObliviousTree {
     match &mut members(model)[1].shape {
         Shape::Oblivious(tree) => tree,
-        Shape::Ordinary(_) => unreachable!("the sample's second tree is oblivious"),
+        _ => unreachable!("the sample's second tree is oblivious"),
+    }
+}
+
+fn vector(model: &mut Model) -> &mut VectorTree {
+    match &mut members(model)[3].shape {
+        Shape::Vector(tree) => tree,
+        _ => unreachable!("the sample's second round is a vector tree"),
     }
 }
 
@@ -75,8 +84,15 @@ fn every_invariant_is_checked() {
         (|m| m.link = Link::Sigmoid, "link Sigmoid does not fit"),
         (|m| m.schema.target.kind = TargetKind::Number, "target with 0 classes"),
         (|m| m.base[1] = f64::NAN, "start value 1 is NaN"),
-        (|m| drop(members(m).pop()), "5 trees are not a whole number of rounds of 3"),
-        (|m| members(m)[4].output = 0, "tree 4: adds to output 0"),
+        (|m| drop(members(m).pop()), "6 trees are not a whole number of rounds of 3"),
+        (|m| members(m)[5].output = 0, "tree 5: adds to output 0"),
+        (|m| members(m)[3].output = 1, "tree 3: adds to output 1"),
+        (|m| members(m).swap(2, 3), "tree 2: adds to output 0"),
+        (|m| vector(m).values.truncate(11), "tree 3: 11 values for 4 leaves and 3 outputs"),
+        (|m| vector(m).values[7] = f64::NAN, "tree 3: the value of leaf 2 is NaN"),
+        (|m| vector(m).tree.leaves[1].value = 1.0, "tree 3: leaf 1 of a vector tree has a value"),
+        (|m| vector(m).tree.leaves[1].cover = -1.0, "tree 3: the cover of leaf 1 is -1"),
+        (|m| vector(m).tree.nodes[0].left = Child::Node(0), "tree 3: node 0 leads to Node(0)"),
         (|m| ordinary(m).leaves.truncate(4), "tree 0: 4 nodes and 4 leaves"),
         (|m| ordinary(m).leaves.clear(), "tree 0: 4 nodes and 0 leaves"),
         (|m| node(m, 0).left = Child::Node(0), "tree 0: node 0 leads to Node(0)"),
@@ -172,6 +188,7 @@ fn leaves_that_could_add_up_to_infinity_are_refused() {
         members(model).iter_mut().for_each(|member| match &mut member.shape {
             Shape::Ordinary(tree) => tree.leaves[0].value = value,
             Shape::Oblivious(tree) => tree.leaves[0].value = value,
+            Shape::Vector(tree) => tree.values[0] = value,
         });
     };
     set(&mut model, 1e307);

@@ -28,7 +28,7 @@
 use crate::ensemble::{Body, Model, Shape};
 use crate::predict::{Block, BlockError, level_counts, unknown_to_missing};
 use crate::schema::Schema;
-use crate::tree::{Child, Split, Tree};
+use crate::tree::{Child, Split, Tree, VectorTree};
 
 /// Maximum number of edges on all paths to the leaves of the model; 12 bytes each.
 const MAX_EDGES: usize = 1 << 26;
@@ -93,6 +93,7 @@ pub struct Explainer<'m> {
 /// The paths to all leaves of one tree.
 #[derive(Debug, Clone)]
 struct TreePaths<'m> {
+    /// The first output that it adds to.
     output: usize,
     /// The splits, by node.
     splits: Vec<&'m Split>,
@@ -102,7 +103,8 @@ struct TreePaths<'m> {
 /// The path to one leaf.
 #[derive(Debug, Clone)]
 struct LeafPath {
-    value: f64,
+    /// The values of the leaf, one per output that the tree adds to.
+    values: Vec<f64>,
     features: Vec<PathFeature>,
     /// The edges of all features: a node and the side of the path (`true` for right).
     edges: Vec<(u32, bool)>,
@@ -119,6 +121,13 @@ struct PathFeature {
     end: u32,
 }
 
+impl TreePaths<'_> {
+    /// Number of outputs that the tree adds to.
+    fn outputs(&self) -> usize {
+        self.leaves.first().map_or(0, |path| path.values.len())
+    }
+}
+
 impl<'m> Explainer<'m> {
     /// Prepares the first `first_rounds` rounds of a model, or all. The model must pass
     /// [`Model::check`].
@@ -129,7 +138,7 @@ impl<'m> Explainer<'m> {
         for (index, member) in model.first_members(first_rounds).iter().enumerate() {
             let converted;
             let (tree, rules) = match &member.shape {
-                Shape::Ordinary(tree) => {
+                Shape::Ordinary(tree) | Shape::Vector(VectorTree { tree, .. }) => {
                     (tree, tree.nodes.iter().map(|node| &node.split).collect())
                 }
                 Shape::Oblivious(tree) => {
@@ -148,10 +157,15 @@ impl<'m> Explainer<'m> {
             if edges > MAX_EDGES {
                 return Err(ExplainError::TooLarge { tree: index });
             }
-            let leaves = paths(tree);
+            let values = |leaf: usize| match &member.shape {
+                Shape::Vector(vector) => vector.leaf_values(leaf).to_vec(),
+                _ => vec![tree.leaves[leaf].value],
+            };
+            let leaves = paths(tree, values);
             for path in &leaves {
-                expected[output] +=
-                    path.value * path.features.iter().map(|feature| feature.share).product::<f64>();
+                let share = path.features.iter().map(|feature| feature.share).product::<f64>();
+                let added = expected[output..].iter_mut().zip(&path.values);
+                added.for_each(|(expected, value)| *expected += value * share);
                 deepest = deepest.max(path.features.len());
             }
             trees.push(TreePaths { output, splits: rules, leaves });
@@ -209,8 +223,12 @@ impl<'m> Explainer<'m> {
                 work.right.clear();
                 work.right
                     .extend(tree.splits.iter().map(|split| split.goes_right(value(split.feature))));
-                let out = &mut out[tree.output * (features + 1)..][..features];
-                tree.leaves.iter().for_each(|path| self.add_leaf(path, &mut work, out));
+                let outputs = out[tree.output * (features + 1)..].chunks_mut(features + 1);
+                for (at, out) in outputs.enumerate().take(tree.outputs()) {
+                    for path in &tree.leaves {
+                        self.add_leaf(path, path.values[at], &mut work, &mut out[..features]);
+                    }
+                }
             }
             if let Body::Linear(functions) = self.body {
                 for (out, function) in out.chunks_mut(features + 1).zip(functions) {
@@ -223,8 +241,8 @@ impl<'m> Explainer<'m> {
         Ok(())
     }
 
-    /// Adds the contribution of one leaf to each feature on its path.
-    fn add_leaf(&self, path: &LeafPath, work: &mut ShapScratch, out: &mut [f64]) {
+    /// Adds the contribution of one value of a leaf to each feature on its path.
+    fn add_leaf(&self, path: &LeafPath, value: f64, work: &mut ShapScratch, out: &mut [f64]) {
         let ShapScratch { right, passed, integrand, factors } = work;
         let quadrature = &self.quadratures[self.quadrature_for[path.features.len()]];
         integrand.clear();
@@ -234,7 +252,7 @@ impl<'m> Explainer<'m> {
 
         // Features that follow the path are factors t + z (1 - t), stored to be divided out again;
         // the others are z (1 - t), where z is constant and one of the factors 1 - t is deferred.
-        let mut scale = path.value;
+        let mut scale = value;
         let mut failures = 0;
         let mut start = 0;
         for feature in &path.features {
@@ -362,8 +380,8 @@ fn right_shares(tree: &Tree) -> Vec<f64> {
     shares
 }
 
-/// The paths to all leaves, in depth-first order.
-fn paths(tree: &Tree) -> Vec<LeafPath> {
+/// The paths to all leaves, in depth-first order; `values` gives the values of a leaf.
+fn paths(tree: &Tree, values: impl Fn(usize) -> Vec<f64>) -> Vec<LeafPath> {
     let shares = right_shares(tree);
     let mut paths = Vec::with_capacity(tree.leaves.len());
     // The path to the present node; a stack entry has the length of the path at its parent.
@@ -373,9 +391,7 @@ fn paths(tree: &Tree) -> Vec<LeafPath> {
         current.truncate(length);
         current.extend(edge);
         match at {
-            Child::Leaf(leaf) => {
-                paths.push(path(tree, &shares, &current, tree.leaves[leaf as usize].value))
-            }
+            Child::Leaf(leaf) => paths.push(path(tree, &shares, &current, values(leaf as usize))),
             Child::Node(index) => {
                 let node = &tree.nodes[index as usize];
                 stack.push((node.right, current.len(), Some((index, true))));
@@ -387,7 +403,7 @@ fn paths(tree: &Tree) -> Vec<LeafPath> {
 }
 
 /// A path whose edges are grouped by feature.
-fn path(tree: &Tree, shares: &[f64], path: &[(u32, bool)], value: f64) -> LeafPath {
+fn path(tree: &Tree, shares: &[f64], path: &[(u32, bool)], values: Vec<f64>) -> LeafPath {
     let feature = |edge: &(u32, bool)| tree.nodes[edge.0 as usize].split.feature;
     let mut edges = path.to_vec();
     edges.sort_by_key(feature);
@@ -404,5 +420,5 @@ fn path(tree: &Tree, shares: &[f64], path: &[(u32, bool)], value: f64) -> LeafPa
             _ => features.push(PathFeature { feature: feature(edge), share, end }),
         }
     }
-    LeafPath { value, features, edges }
+    LeafPath { values, features, edges }
 }

@@ -1,6 +1,7 @@
 //! Feature importances of a model.
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Model, Shape};
+use crate::tree::VectorTree;
 
 /// The importance of one feature.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -52,7 +53,7 @@ impl Model {
             Body::Trees(members) => {
                 for member in members {
                     match &member.shape {
-                        Shape::Ordinary(tree) => {
+                        Shape::Ordinary(tree) | Shape::Vector(VectorTree { tree, .. }) => {
                             tree.nodes
                                 .iter()
                                 .for_each(|node| count(node.split.feature, node.gain, node.cover));

@@ -77,14 +77,16 @@ proptest! {
                 expected[output * size + features] = *base;
             }
             for member in model.members() {
-                let tree = match &member.shape {
-                    Shape::Ordinary(tree) => tree.clone(),
-                    Shape::Oblivious(tree) => tree.to_tree(),
+                let trees = match &member.shape {
+                    Shape::Vector(vector) => (0..3).map(|output| vector.to_tree(output)).collect(),
+                    shape => vec![shape.to_tree().into_owned()],
                 };
-                let out = &mut expected[member.output as usize * size..][..size];
-                let shares = shapley(&tree, features as u32, &value);
-                out.iter_mut().zip(shares).for_each(|(out, share)| *out += share);
-                out[features] += worth(&tree, tree.root(), 0, &value);
+                for (output, tree) in (member.output as usize..).zip(trees) {
+                    let out = &mut expected[output * size..][..size];
+                    let shares = shapley(&tree, features as u32, &value);
+                    out.iter_mut().zip(shares).for_each(|(out, share)| *out += share);
+                    out[features] += worth(&tree, tree.root(), 0, &value);
+                }
             }
             let linear = matches!(model.body, Body::Linear(_));
             for (found, expected) in found.iter().zip(&expected) {
@@ -175,6 +177,7 @@ fn importances_add_up() {
     let gain = |shape: &Shape| match shape {
         Shape::Ordinary(tree) => tree.nodes.iter().map(|node| node.gain).sum::<f64>(),
         Shape::Oblivious(tree) => tree.levels.iter().map(|level| level.gain).sum(),
+        Shape::Vector(tree) => tree.tree.nodes.iter().map(|node| node.gain).sum(),
     };
     let gains: f64 = model.members().iter().map(|member| gain(&member.shape)).sum();
     assert!(

@@ -55,7 +55,7 @@ impl ExportFormat for LeafTable {
     ) -> Result<(), ExportError> {
         let mut csv = String::from("tree,leaf,value\n");
         for (tree, member) in input.model.members().iter().take(options.count(&TREES)).enumerate() {
-            for (leaf, value) in member.shape.leaves().iter().map(|leaf| leaf.value).enumerate() {
+            for (leaf, value) in member.shape.values().enumerate() {
                 csv.push_str(&format!("{tree},{leaf},{}\n", exact(value)));
             }
         }

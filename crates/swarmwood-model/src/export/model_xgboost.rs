@@ -50,8 +50,8 @@ impl ExportFormat for ModelXgboost {
         if model.schema.features.is_empty() {
             return refuse("XGBoost has no models without features; export it as json");
         }
-        let mut leaves = model.members().iter().flat_map(|member| member.shape.leaves());
-        if leaves.any(|leaf| leaf.value.abs() >= f64::from(f32::MAX)) {
+        let mut values = model.members().iter().flat_map(|member| member.shape.values());
+        if values.any(|value| value.abs() >= f64::from(f32::MAX)) {
             return refuse("a leaf value is beyond 32-bit floats; export it as lightgbm");
         }
         Ok(())
@@ -77,12 +77,11 @@ impl ExportFormat for ModelXgboost {
     }
 
     fn verification(&self, input: &ExportInput<'_>, _: &ExportOptions) -> Option<Verification> {
-        let largest = |leaves: &[crate::tree::Leaf]| {
-            leaves.iter().map(|leaf| leaf.value.abs()).fold(0.0, f64::max)
-        };
+        let largest =
+            |member: &crate::Member| member.shape.values().map(f64::abs).fold(0.0, f64::max);
         let base = input.model.base.iter().map(|base| base.abs()).fold(0.0, f64::max);
         let members = input.model.members();
-        let total = base + members.iter().map(|member| largest(member.shape.leaves())).sum::<f64>();
+        let total = base + members.iter().map(largest).sum::<f64>();
         // Every leaf and every sum is rounded.
         let absolute = total * f64::from(f32::EPSILON) * (members.len() as f64 + 2.0);
         Some(Verification {

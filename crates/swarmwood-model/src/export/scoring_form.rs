@@ -129,13 +129,15 @@ impl<'a> ScoringForm<'a> {
         let (trees, linear) = match &model.body {
             Body::Linear(functions) => (Vec::new(), functions.as_slice()),
             Body::Trees(members) => {
-                let tree = |output: u32, shape: &Shape| match shape {
-                    Shape::Ordinary(tree) => ScoringTree::new(&model.schema, output as usize, tree),
-                    Shape::Oblivious(tree) => {
-                        ScoringTree::new(&model.schema, output as usize, &tree.to_tree())
-                    }
-                };
-                let trees = members.iter().map(|member| tree(member.output, &member.shape));
+                let tree =
+                    |output: usize, tree: &Tree| ScoringTree::new(&model.schema, output, tree);
+                // A vector tree becomes one tree per output: no other runtime has vectors in leaves.
+                let trees = members.iter().flat_map(|member| match &member.shape {
+                    Shape::Vector(vector) => (0..vector.outputs())
+                        .map(|output| tree(output, &vector.to_tree(output)))
+                        .collect::<Vec<_>>(),
+                    shape => vec![tree(member.output as usize, &shape.to_tree())],
+                });
                 (trees.collect(), [].as_slice())
             }
         };

@@ -49,7 +49,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
         };
         let shapes = shapes.map_err(|fault| format!("tree {number}: {fault}"))?;
         for (mut shape, trees) in shapes.into_iter().zip(&mut trees) {
-            import::scale_leaves(&mut shape, factor);
+            shape.scale_values(factor);
             trees.push(shape);
         }
     }

@@ -125,15 +125,6 @@ pub(super) fn number_feature(name: String) -> Feature {
     Feature { name, kind: Kind::Number }
 }
 
-/// Multiplies all leaf values by a factor.
-pub(super) fn scale_leaves(shape: &mut Shape, factor: f64) {
-    let leaves = match shape {
-        Shape::Ordinary(tree) => &mut tree.leaves,
-        Shape::Oblivious(tree) => &mut tree.leaves,
-    };
-    leaves.iter_mut().for_each(|leaf| leaf.value *= factor);
-}
-
 /// The parts of an imported model.
 pub(super) struct ImportParts {
     /// Which library wrote it.
@@ -215,7 +206,7 @@ impl ImportParts {
         let first_class = std::mem::take(&mut self.trees[0]);
         let mut folded = Vec::with_capacity(2 * first_class.len());
         for (mut first, second) in first_class.into_iter().zip(std::mem::take(&mut self.trees[1])) {
-            scale_leaves(&mut first, -1.0);
+            first.scale_values(-1.0);
             folded.extend([first, second]);
         }
         self.trees = vec![folded];

@@ -74,7 +74,7 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
         let tree = table.tree(&levels).map_err(|fault| format!("tree {number}: {fault}"))?;
         let mut shape = Shape::Ordinary(tree);
         if factor != 1.0 {
-            import::scale_leaves(&mut shape, factor);
+            shape.scale_values(factor);
         }
         trees_by_output[number % outputs].push(shape);
     }

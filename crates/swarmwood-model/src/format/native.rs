@@ -1,8 +1,8 @@
-//! Swarmwood's own format, version 1: JSON as described in `docs/model-format.md`.
+//! Swarmwood's own format, versions 1 and 2: JSON as described in `docs/model-format.md`.
 //!
 //! The same model always gives the same bytes, and numbers are written so that reading restores
-//! every bit. Version 1 can be read forever; a change of the schema is a new version with its own
-//! record types, which are converted to the model.
+//! every bit. Both versions can be read forever. Version 2 adds vector trees; a model without any
+//! is written as version 1.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -17,8 +17,8 @@ mod tests;
 /// The value of the key `format`.
 const FORMAT: &str = "swarmwood";
 
-/// The version that this module writes, and the newest that it reads.
-const VERSION: u64 = 1;
+/// The newest version that this module reads.
+const VERSION: u64 = 2;
 
 /// Why bytes cannot be read as a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -73,7 +73,7 @@ fn read(document: &Document, file: usize) -> ImportResult<Model> {
             .map(Shape::Ordinary)
             .map_err(|error| format!("tree {number}: {error}"))?;
         if let Some(weights) = weights {
-            import::scale_leaves(&mut shape, weights[number]);
+            shape.scale_values(weights[number]);
         }
         let class = index(infos[number]).and_then(|class| shapes.get_mut(class));
         class.ok_or_else(|| format!("tree {number} belongs to no class"))?.push(shape);

@@ -28,8 +28,10 @@ pub(super) struct ModelProgram {
     pub(super) steps: Vec<SelectStep>,
     /// The nodes and then the leaves of large trees.
     pub(super) descent_nodes: Vec<DescentNode>,
-    /// The trees.
+    /// The trees, output after output in every round; a vector tree is one per output.
     pub(super) trees: Vec<TreeProgram>,
+    /// The first of the programs of each tree of the model.
+    pub(super) first_of_member: Vec<usize>,
     /// All leaf values, and 256 more numbers so that a table of 256 can start anywhere.
     pub(super) values: Vec<f64>,
     /// The leaf values of small trees again, as byte planes.
@@ -133,6 +135,7 @@ pub(super) fn compile(members: &[Member], levels: &[Option<u32>]) -> ModelProgra
         program: ModelProgram::default(),
     };
     for member in members {
+        compiler.program.first_of_member.push(compiler.program.trees.len());
         compiler.tree(&member.shape);
     }
     let mut program = compiler.program;
@@ -161,11 +164,15 @@ fn collect_numbers(members: &[Member]) -> HashMap<u32, ThresholdUse> {
 impl<'m> ProgramCompiler<'m> {
     fn tree(&mut self, shape: &'m Shape) {
         let lookup = match shape {
-            Shape::Ordinary(tree) if tree.nodes.is_empty() => {
-                LeafLookup::Levels { first: 0, count: 0 }
+            Shape::Ordinary(tree) => self.lookup(tree),
+            Shape::Vector(vector) => {
+                let lookup = self.lookup(&vector.tree);
+                for output in 0..vector.outputs() {
+                    let values = vector.values.iter().skip(output).step_by(vector.outputs());
+                    self.add_program(lookup.clone(), values.copied());
+                }
+                return;
             }
-            Shape::Ordinary(tree) if tree.leaves.len() > 256 => self.large(tree),
-            Shape::Ordinary(tree) => self.ordinary(tree),
             Shape::Oblivious(tree) => {
                 let (first, count) = (self.program.tests.len(), tree.levels.len());
                 for level in &tree.levels {
@@ -180,8 +187,24 @@ impl<'m> ProgramCompiler<'m> {
             }
         };
 
+        self.add_program(lookup, shape.values());
+    }
+
+    /// How the leaves of an ordinary tree are found.
+    fn lookup(&mut self, tree: &'m Tree) -> LeafLookup {
+        if tree.nodes.is_empty() {
+            LeafLookup::Levels { first: 0, count: 0 }
+        } else if tree.leaves.len() > 256 {
+            self.large(tree)
+        } else {
+            self.ordinary(tree)
+        }
+    }
+
+    /// Adds a tree with the values of its leaves.
+    fn add_program(&mut self, lookup: LeafLookup, leaf_values: impl Iterator<Item = f64>) {
         let values = self.program.values.len();
-        self.program.values.extend(shape.leaves().iter().map(|leaf| leaf.value));
+        self.program.values.extend(leaf_values);
         let planes = planes(self.program.values[values..].iter().copied()).map(|planes| {
             self.program.planes.push(planes);
             self.program.planes.len() - 1

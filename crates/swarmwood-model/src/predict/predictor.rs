@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ensemble::{Body, LinearFunction, Member, Model};
+use crate::ensemble::{Body, LinearFunction, Member, Model, first_members};
 use crate::predict::block::{Block, BlockError, FeatureValue, level_counts};
 use crate::predict::columns::{BlockRows, TailBuffer};
 use crate::predict::compile::{
@@ -90,8 +90,13 @@ impl Predictor {
 
     /// Number of trees of the first `first_rounds` rounds, or of all.
     pub fn trees(&self, first_rounds: Option<usize>) -> usize {
-        let all = self.members.len();
-        first_rounds.map_or(all, |rounds| rounds.saturating_mul(self.outputs()).min(all))
+        first_members(&self.members, self.outputs(), first_rounds).len()
+    }
+
+    /// Number of programs of the first trees.
+    fn programs(&self, trees: usize) -> usize {
+        let all = self.program.trees.len();
+        self.program.first_of_member.get(trees).copied().unwrap_or(all)
     }
 
     /// Writes the raw scores of all rows to `out`, row by row, [`Predictor::outputs`] each, of the
@@ -119,7 +124,8 @@ impl Predictor {
         let outputs = self.outputs();
         self.check(block, &rows, out.len(), outputs)?;
         let trees = self.trees(first_rounds);
-        let mut scratch = PredictScratch::new(&self.program, trees);
+        let programs = self.programs(trees);
+        let mut scratch = PredictScratch::new(&self.program, programs);
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * outputs)) {
             let whole_block = out.len() >= FEW_ROWS * outputs;
             if whole_block && self.functions.is_empty() {
@@ -127,7 +133,7 @@ impl Predictor {
                     predictor: self,
                     block,
                     start,
-                    trees,
+                    programs,
                     scratch: &mut scratch,
                     out,
                 };
@@ -169,7 +175,7 @@ impl Predictor {
             return Ok(());
         }
 
-        let mut scratch = PredictScratch::new(&self.program, trees);
+        let mut scratch = PredictScratch::new(&self.program, self.programs(trees));
         for (start, out) in rows.step_by(ROWS).zip(out.chunks_mut(ROWS * trees)) {
             let task =
                 LeafIndexTask { predictor: self, block, start, trees, scratch: &mut scratch, out };
@@ -218,8 +224,8 @@ struct PredictScratch {
 }
 
 impl PredictScratch {
-    fn new(program: &ModelProgram, trees: usize) -> Self {
-        let columns = trees.checked_sub(1).map_or(0, |last| program.trees[last].columns);
+    fn new(program: &ModelProgram, programs: usize) -> Self {
+        let columns = programs.checked_sub(1).map_or(0, |last| program.trees[last].columns);
         PredictScratch {
             columns: vec![[0; ROWS]; columns],
             slots: vec![[0; ROWS]; program.slots],
@@ -447,7 +453,7 @@ struct RawScoreTask<'a> {
     predictor: &'a Predictor,
     block: &'a Block<'a>,
     start: usize,
-    trees: usize,
+    programs: usize,
     scratch: &'a mut PredictScratch,
     out: &'a mut [f64],
 }
@@ -463,7 +469,7 @@ impl KernelTask for RawScoreTask<'_> {
             // The trees of an output in order; the order between outputs is free.
             let mut group: [Option<&TreeProgram>; GROUP] = [None; GROUP];
             let mut filled = 0;
-            for tree in (output..self.trees).step_by(outputs) {
+            for tree in (output..self.programs).step_by(outputs) {
                 let compiled = &program.trees[tree];
                 if matches!(compiled.lookup, LeafLookup::Levels { .. } | LeafLookup::Steps { .. }) {
                     self.scratch.find_leaves(avx512, program, &compiled.lookup, filled);
@@ -551,7 +557,8 @@ impl KernelTask for LeafIndexTask<'_> {
         let program = &self.predictor.program;
         self.scratch.encode(avx512, program, self.block, self.start);
         for tree in 0..self.trees {
-            self.scratch.find_large_leaves(avx512, program, &program.trees[tree].lookup);
+            let first = program.first_of_member[tree];
+            self.scratch.find_large_leaves(avx512, program, &program.trees[first].lookup);
             for (out, leaf) in
                 self.out[tree..].iter_mut().step_by(self.trees).zip(&self.scratch.large)
             {

@@ -102,6 +102,8 @@ fn oversized_models_agree() {
     for (leaves, levels) in [(64, 6), (65, 7), (256, 8), (257, 9), (900, 16)] {
         let size = SampleSize { features: 2, rounds: 12, leaves, levels };
         let mut model = samples::model(3, size);
+        (model.link, model.base) = (Link::Softmax, vec![0.5, -0.25, 0.0]);
+        model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
         let rng = &mut SampleRng(leaves as u64);
         let features = model.schema.features.clone();
         let shape = |rng: &mut SampleRng, index: usize| match index % 2 {
@@ -111,7 +113,12 @@ fn oversized_models_agree() {
         let outputs = model.outputs();
         let members =
             (0..6 * outputs).map(|i| Member { output: (i % outputs) as u32, shape: shape(rng, i) });
-        model.body = Body::Trees(members.collect());
+        let mut members: Vec<Member> = members.collect();
+        if outputs > 1 {
+            let vector = samples::vector(rng, &features, leaves, outputs);
+            members.insert(outputs, Member { output: 0, shape: Shape::Vector(vector) });
+        }
+        model.body = Body::Trees(members);
         assert_eq!(model.check(), Ok(()));
         agree(&model, &samples::rows(5, &model, 1500), None);
     }

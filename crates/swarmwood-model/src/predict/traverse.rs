@@ -67,6 +67,7 @@ impl Shape {
         match self {
             Shape::Ordinary(tree) => tree.leaf_of(value),
             Shape::Oblivious(tree) => tree.leaf_of(value),
+            Shape::Vector(vector) => vector.tree.leaf_of(value),
         }
     }
 }
@@ -96,8 +97,14 @@ fn bounded(number: f64) -> f64 {
 /// Adds the leaf values of a row to its raw scores, in the order of the trees.
 pub(super) fn add_trees(members: &[Member], value: impl Fn(u32) -> FeatureValue, raw: &mut [f64]) {
     for member in members {
-        let leaf = member.shape.leaf_of(&value);
-        raw[member.output as usize] += member.shape.leaves()[leaf as usize].value;
+        let leaf = member.shape.leaf_of(&value) as usize;
+        match &member.shape {
+            Shape::Vector(vector) => {
+                let values = vector.leaf_values(leaf);
+                raw.iter_mut().zip(values).for_each(|(raw, value)| *raw += value);
+            }
+            shape => raw[member.output as usize] += shape.leaves()[leaf].value,
+        }
     }
 }
 

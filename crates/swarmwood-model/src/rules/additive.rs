@@ -6,12 +6,14 @@
 //!
 //! **Invariant:** points add up to the raw score of the model on every input, to the bit.
 
+use std::borrow::Cow;
+
 use super::RuleCondition;
 use super::space::TreeSpace;
-use crate::ensemble::{Body, Model};
+use crate::ensemble::{Body, Member, Model, Shape};
 use crate::predict::FeatureValue;
 use crate::schema::Schema;
-use crate::single_tree::{ordinary, same_splits};
+use crate::single_tree::same_splits;
 use crate::tree::{Leaf, Tree};
 
 /// Leaves of the largest sum that is written as a table: nobody reads more rules.
@@ -100,9 +102,8 @@ impl Model {
     /// ```
     pub fn additive_rules(&self) -> Result<AdditiveRules<'_>, AdditiveRulesError> {
         let Body::Trees(members) = &self.body else { return Err(AdditiveRulesError::Linear) };
-        let trees: Vec<_> =
-            members.iter().map(|member| (member.output, ordinary(member))).collect();
-        let mut of_groups: Vec<Vec<&(u32, std::borrow::Cow<'_, Tree>)>> = Vec::new();
+        let trees: Vec<OutputTree<'_>> = members.iter().flat_map(output_trees).collect();
+        let mut of_groups: Vec<Vec<&OutputTree<'_>>> = Vec::new();
         for tree in &trees {
             // The trees of a round follow each other, each of another output.
             match of_groups.last_mut() {
@@ -120,7 +121,7 @@ impl Model {
         if leaves > MAX_TABLE_LEAVES {
             return Err(AdditiveRulesError::Leaves { leaves });
         }
-        let group = |group: &Vec<&(u32, std::borrow::Cow<'_, Tree>)>| {
+        let group = |group: &Vec<&OutputTree<'_>>| {
             let trees: Vec<&Tree> = group.iter().map(|(_, tree)| &**tree).collect();
             let rules = rules_of_trees(&trees, &self.schema);
             AdditiveGroup { outputs: group.iter().map(|(output, _)| *output).collect(), rules }
@@ -128,6 +129,19 @@ impl Model {
         let rows = (self.provenance.rows > 0).then_some(self.provenance.rows as f64);
         let groups = of_groups.iter().map(group).collect();
         Ok(AdditiveRules { model: self, groups, rows, counted_on_data: false })
+    }
+}
+
+/// A tree and the output that it adds to.
+type OutputTree<'a> = (u32, Cow<'a, Tree>);
+
+/// A member as one tree for each output that it adds to.
+fn output_trees(member: &Member) -> Vec<OutputTree<'_>> {
+    match &member.shape {
+        Shape::Vector(vector) => (0..vector.outputs())
+            .map(|output| (output as u32, Cow::Owned(vector.to_tree(output))))
+            .collect(),
+        shape => vec![(member.output, shape.to_tree())],
     }
 }
 

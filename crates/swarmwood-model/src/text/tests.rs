@@ -94,3 +94,19 @@ tree 1: oblivious, 4 leaves, depth 2
     assert_eq!(model.to_string(), model.to_text(&TextOptions::default()));
     assert!(model.to_text(&TextOptions { trees: 2, lines: 3 }).contains("... cut after 3 lines"));
 }
+
+#[test]
+fn a_vector_tree_is_printed_with_the_values_of_all_classes() {
+    let mut model = model(1, samples::SampleSize { features: 2, rounds: 0, leaves: 1, levels: 0 });
+    (model.link, model.base) = (Link::Softmax, vec![0.0; 3]);
+    model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
+    let mut vector = samples::vector(&mut samples::SampleRng(1), &model.schema.features, 2, 3);
+    vector.values = vec![1.0, 2.5, -3.0, 0.0, 0.5, 4.0];
+    model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Vector(vector) }]);
+    let text = model.to_text(&TextOptions::default());
+    assert!(text.contains("tree 0 for all classes: 2 leaves, depth 1\n"), "{text}");
+    assert!(
+        text.contains("leaf 0: 1, 2.5, -3\n") && text.contains("leaf 1: 0, 0.5, 4\n"),
+        "{text}"
+    );
+}

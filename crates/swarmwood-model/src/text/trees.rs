@@ -122,17 +122,36 @@ impl Model {
         lines: usize,
         out: &mut impl Write,
     ) -> fmt::Result {
-        let name = self.output_name(member.output as usize);
+        let name = match &member.shape {
+            Shape::Vector(_) => " for all classes".to_string(),
+            _ => self.output_name(member.output as usize),
+        };
         let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());
         let kind = if matches!(member.shape, Shape::Oblivious(_)) { "oblivious, " } else { "" };
         writeln!(out, "tree {index}{name}: {kind}{leaves} leaves, depth {depth}")?;
         match &member.shape {
-            Shape::Ordinary(tree) => self.write_tree(tree, lines, out),
+            Shape::Ordinary(tree) => {
+                let value = |leaf: usize| tree.leaves[leaf].value.to_string();
+                self.write_tree(tree, value, lines, out)
+            }
             Shape::Oblivious(tree) => self.write_oblivious(tree, lines, out),
+            Shape::Vector(vector) => {
+                let values = |leaf: usize| {
+                    let values = vector.leaf_values(leaf).iter().map(f64::to_string);
+                    some_names(values.collect::<Vec<_>>().iter().map(String::as_str))
+                };
+                self.write_tree(&vector.tree, values, lines, out)
+            }
         }
     }
 
-    fn write_tree(&self, tree: &Tree, lines: usize, out: &mut impl Write) -> fmt::Result {
+    fn write_tree(
+        &self,
+        tree: &Tree,
+        value: impl Fn(usize) -> String,
+        lines: usize,
+        out: &mut impl Write,
+    ) -> fmt::Result {
         // A stack instead of recursion, because the depth of a tree has no bound. An entry is an
         // indentation, the side of the split above (if any) and the child below it.
         let mut stack = vec![(1, None, tree.root())];
@@ -149,7 +168,7 @@ impl Model {
             }
             match at {
                 Child::Leaf(leaf) => {
-                    let value = tree.leaves[leaf as usize].value;
+                    let value = value(leaf as usize);
                     writeln!(out, "{:width$}leaf {leaf}: {value}", "", width = 2 * indent)?;
                     written += 1;
                 }

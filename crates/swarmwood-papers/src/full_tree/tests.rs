@@ -323,8 +323,8 @@ fn a_tree_of_numbers_has_the_least_error_of_all_trees_of_two_levels() {
     assert!((rmse_of(&found.tree.rules, &table) - best).abs() < 1e-9);
     let pool = swarmwood_learn::pool::Pool::new(1).unwrap();
     let loss = swarmwood_learn::leaf_loss::LeafLoss::Squared;
-    let members = found.tree.to_members(&table, &loss, &pool);
-    assert_eq!(members.len(), 1);
+    let member = found.tree.to_member(&table, &loss, &pool);
+    assert_eq!(member.shape.leaves().len(), found.tree.rules.leaves());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use swarmwood_learn::rank_tree::{self, RankTree};
 use swarmwood_learn::tree_search::{
     self, TreeCandidateScore, TreeCvConfig, TreeSearchConfig, TreeSearchProgress, TreeSelection,
 };
-use swarmwood_model::{Body, Member, Split, TargetKind};
+use swarmwood_model::{Body, Member, Shape, Split, TargetKind};
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::logged_search::{refused, run_logged};
@@ -73,7 +73,7 @@ pub(super) struct TreeProblem<'a> {
 
 /// The result of a finder of one tree.
 pub(super) struct SingleTreeFit {
-    pub(super) members: Vec<Member>,
+    pub(super) member: Member,
     pub(super) report: TreeReport,
     pub(super) warnings: Vec<Message>,
     pub(super) notes: Vec<String>,
@@ -82,8 +82,8 @@ pub(super) struct SingleTreeFit {
 impl SingleTreeFit {
     /// The model of a tree whose leaves are still to be fitted.
     fn fitted((mut tree, report): (RankTree, TreeReport), problem: TreeProblem<'_>) -> Self {
-        let members = rank_tree::to_members(&mut tree, problem.table, problem.loss);
-        SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() }
+        let member = rank_tree::to_member(&mut tree, problem.table, problem.loss);
+        SingleTreeFit { member, report, warnings: Vec::new(), notes: Vec::new() }
     }
 }
 
@@ -118,11 +118,15 @@ fn train(
     let is_cut = context.budget.is_interrupted();
     let keep = job.options.keep.as_ref().filter(|_| !is_cut);
     let checkpoints = keep.map(|keep| CheckpointWriter::new(keep, job, print)).transpose()?;
-    let SingleTreeFit { members, report, warnings, notes } =
+    let SingleTreeFit { member, report, warnings, notes } =
         find_tree(problem, finder, checkpoints.as_ref(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
 
-    let model = job.model(vec![0.0; members.len()], Body::Trees(members));
+    let outputs = match &member.shape {
+        Shape::Vector(vector) => vector.outputs(),
+        _ => 1,
+    };
+    let model = job.model(vec![0.0; outputs], Body::Trees(vec![member]));
     let train_metrics = measure(job, &model, &chunk)?;
     let valid_metrics =
         valid.as_ref().map(|valid| measure(job, &model, valid)).transpose()?.unwrap_or_default();

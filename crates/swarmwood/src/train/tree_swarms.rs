@@ -82,8 +82,8 @@ fn full_tree_fit(
         grid: None,
     };
     let report = report(&found.tree, swarm, None);
-    let members = found.tree.to_members(problem.table, problem.loss, problem.context.pool);
-    Ok(SingleTreeFit { members, report, warnings: Vec::new(), notes: Vec::new() })
+    let member = found.tree.to_member(problem.table, problem.loss, problem.context.pool);
+    Ok(SingleTreeFit { member, report, warnings: Vec::new(), notes: Vec::new() })
 }
 
 /// The published three phases, and pruning to a size that the user gives.
@@ -138,8 +138,8 @@ pub(super) fn search_grid(
         loss: 1.0 - fitness,
         ..report(&tree, swarm, Some(1.0 - found.preliminary_fitness))
     };
-    let members = tree.to_members(table, loss, context.pool);
-    Ok(SingleTreeFit { members, report, warnings, notes })
+    let member = tree.to_member(table, loss, context.pool);
+    Ok(SingleTreeFit { member, report, warnings, notes })
 }
 
 fn grid_config(params: &Params) -> GridTreeConfig {

@@ -4,7 +4,7 @@
 //! counting one part in so many. For classes this is the geometric mean of the odds, not the mean
 //! of the probabilities.
 
-use swarmwood_model::{Body, Model, Shape};
+use swarmwood_model::{Body, Model};
 
 /// The mean of models of trees that have the same features, target, link and objective; `None` if
 /// they do not, or if there are none.
@@ -31,13 +31,7 @@ pub fn average(models: Vec<Model>) -> Option<Model> {
     }
     let share = 1.0 / count as f64;
     mean.base.iter_mut().for_each(|base| *base *= share);
-    for member in members {
-        let leaves = match &mut member.shape {
-            Shape::Ordinary(tree) => &mut tree.leaves,
-            Shape::Oblivious(tree) => &mut tree.leaves,
-        };
-        leaves.iter_mut().for_each(|leaf| leaf.value *= share);
-    }
+    members.iter_mut().for_each(|member| member.shape.scale_values(share));
     mean.provenance.params.insert("ensemble".to_string(), count.to_string());
     Some(mean)
 }

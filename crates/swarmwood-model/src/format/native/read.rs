@@ -4,7 +4,7 @@
 use super::{FORMAT, FormatError, VERSION, tables};
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
-use crate::tree::{Child, Leaf, Level, Node, ObliviousTree, Split, Test, Tree};
+use crate::tree::{Child, Leaf, Level, Node, ObliviousTree, Split, Test, Tree, VectorTree};
 
 pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
     // The header is read first and by itself, so that a file of a newer version is reported as such
@@ -15,11 +15,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     match header.version {
         0 => return Err(FormatError::UnknownVersion { found: 0 }),
-        1 => {}
+        1..=VERSION => {}
         found => return Err(FormatError::NewerVersion { found }),
     }
-    const _: () = assert!(VERSION == 1, "read every version up to the newest");
-    model(serde_json::from_slice(bytes).map_err(syntax)?)
+    let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
+    let vector = model.members().iter().position(|member| member.shape.is_vector());
+    match vector.filter(|_| header.version < 2) {
+        Some(tree) => {
+            let problem = "is `vector`, which version 1 does not have".to_string();
+            Err(FormatError::Tree { tree, key: "kind", problem })
+        }
+        None => Ok(model),
+    }
 }
 
 fn syntax(error: serde_json::Error) -> FormatError {
@@ -96,7 +103,7 @@ fn linear(output: usize, function: tables::LinearRecord) -> Result<LinearFunctio
     })
 }
 
-fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError> {
+fn member(index: usize, mut table: tables::TreeRecord) -> Result<Member, FormatError> {
     let split_count = table.feature.len();
     let error = |key, problem: String| FormatError::Tree { tree: index, key, problem };
     let length = |key, found: usize, expected: usize| {
@@ -104,11 +111,14 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
         if found == expected { Ok(()) } else { Err(problem()) }
     };
 
+    let (output, values) =
+        output_and_values(&mut table).map_err(|(key, text)| error(key, text.into()))?;
+
     // All lists of a tree must agree in length before they are zipped.
+    length("leaf_cover", table.leaf_cover.len(), values.len())?;
     length("threshold", table.threshold.len(), split_count)?;
     length("missing_right", table.missing_right.len(), split_count)?;
     length("gain", table.gain.len(), split_count)?;
-    length("leaf_cover", table.leaf_cover.len(), table.leaf.len())?;
     let sets = match table.levels {
         Some(levels) => {
             length("levels", levels.len(), split_count)?;
@@ -117,26 +127,18 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
         None => (0..split_count).map(|_| None).collect(),
     };
 
-    let mut splits = Vec::with_capacity(split_count);
     let rows = table.feature.into_iter().zip(table.threshold).zip(sets).zip(table.missing_right);
-    for (at, (((feature, threshold), set), missing_right)) in rows.enumerate() {
-        let test = match (threshold, set) {
-            (Some(threshold), None) => Test::Above(threshold),
-            (None, Some(codes)) => Test::In(codes.into_iter().collect()),
-            _ => {
-                let problem = "must be null where `levels` is not, and the other way round";
-                return Err(error("threshold", format!("{problem} (split {at})")));
-            }
-        };
-        splits.push(Split { feature, test, missing_right: missing_right.0 });
-    }
+    let split = |(at, (((feature, threshold), set), tables::Bit(missing_right)))| {
+        let test = split_test(threshold, set).ok_or_else(|| {
+            let problem = "must be null where `levels` is not, and the other way round";
+            error("threshold", format!("{problem} (split {at})"))
+        })?;
+        Ok(Split { feature, test, missing_right })
+    };
+    let splits: Vec<Split> = rows.enumerate().map(split).collect::<Result<_, FormatError>>()?;
 
-    let leaves: Vec<Leaf> = table
-        .leaf
-        .into_iter()
-        .zip(table.leaf_cover)
-        .map(|(value, cover)| Leaf { value, cover })
-        .collect();
+    let leaf = |(leaf, cover)| Leaf { value: values.single(leaf), cover };
+    let leaves: Vec<Leaf> = table.leaf_cover.into_iter().enumerate().map(leaf).collect();
     let shape = match (table.kind, table.left, table.right, table.cover) {
         (tables::TreeKind::Oblivious, None, None, None) => {
             let level = |(split, gain)| Level { split, gain };
@@ -145,34 +147,96 @@ fn member(index: usize, table: tables::TreeRecord) -> Result<Member, FormatError
                 leaves,
             })
         }
-        (tables::TreeKind::Ordinary, Some(left), Some(right), Some(covers)) => {
+        (
+            tables::TreeKind::Ordinary | tables::TreeKind::Vector,
+            Some(left),
+            Some(right),
+            Some(covers),
+        ) => {
             length("left", left.len(), split_count)?;
             length("right", right.len(), split_count)?;
             length("cover", covers.len(), split_count)?;
-            let mut nodes = Vec::with_capacity(split_count);
             let edges = left.into_iter().zip(right);
-            for (((split, (left, right)), gain), cover) in
-                splits.into_iter().zip(edges).zip(table.gain).zip(covers)
-            {
+            let rows = splits.into_iter().zip(edges).zip(table.gain).zip(covers);
+            let node = |(((split, (left, right)), gain), cover)| {
                 let edge = |key, number| {
                     child(number).ok_or_else(|| error(key, format!("leads to {number}")))
                 };
-                nodes.push(Node {
-                    split,
-                    left: edge("left", left)?,
-                    right: edge("right", right)?,
-                    gain,
-                    cover,
-                });
+                let (left, right) = (edge("left", left)?, edge("right", right)?);
+                Ok(Node { split, left, right, gain, cover })
+            };
+            let tree = Tree { nodes: rows.map(node).collect::<Result<_, FormatError>>()?, leaves };
+            match values {
+                LeafValues::Single(_) => Shape::Ordinary(tree),
+                LeafValues::Vectors(values) => {
+                    let outputs = values.first().map_or(0, Vec::len);
+                    values.iter().try_for_each(|value| length("values", value.len(), outputs))?;
+                    Shape::Vector(VectorTree { tree, values: values.concat() })
+                }
             }
-            Shape::Ordinary(Tree { nodes, leaves })
         }
         _ => {
-            let problem = "needs `left`, `right` and `cover` if it is ordinary, and must not have them if oblivious";
+            let problem =
+                "needs `left`, `right` and `cover`, and must not have them if it is oblivious";
             return Err(error("kind", problem.into()));
         }
     };
-    Ok(Member { output: table.output, shape })
+    Ok(Member { output, shape })
+}
+
+/// The test of a split with a threshold, or with a set of levels.
+fn split_test(threshold: Option<f64>, set: Option<Vec<u32>>) -> Option<Test> {
+    match (threshold, set) {
+        (Some(threshold), None) => Some(Test::Above(threshold)),
+        (None, Some(codes)) => Some(Test::In(codes.into_iter().collect())),
+        _ => None,
+    }
+}
+
+/// The output of a tree and the values of its leaves, or which key is wrong, and why.
+fn output_and_values(
+    table: &mut tables::TreeRecord,
+) -> Result<(u32, LeafValues), (&'static str, &'static str)> {
+    let only = "must be there unless the tree is a vector tree, and then it must not be";
+    let is_vector = table.kind == tables::TreeKind::Vector;
+    let values = match (is_vector, table.leaf.take(), table.values.take()) {
+        (false, Some(leaf), None) => LeafValues::Single(leaf),
+        (true, None, Some(values)) => LeafValues::Vectors(values),
+        (true, _, None) => return Err(("values", "must be there in a vector tree")),
+        (false, _, Some(_)) => return Err(("values", "is for vector trees only")),
+        _ => return Err(("leaf", only)),
+    };
+    match (is_vector, table.output) {
+        (false, Some(output)) => Ok((output, values)),
+        (true, None) => Ok((0, values)),
+        _ => Err(("output", only)),
+    }
+}
+
+/// The values of the leaves of a tree.
+enum LeafValues {
+    /// One per leaf.
+    Single(Vec<f64>),
+    /// One list per leaf, with one value per output.
+    Vectors(Vec<Vec<f64>>),
+}
+
+impl LeafValues {
+    /// Number of leaves.
+    fn len(&self) -> usize {
+        match self {
+            LeafValues::Single(values) => values.len(),
+            LeafValues::Vectors(values) => values.len(),
+        }
+    }
+
+    /// The only value of a leaf; 0 if it has a vector.
+    fn single(&self, leaf: usize) -> f64 {
+        match self {
+            LeafValues::Single(values) => values.get(leaf).copied().unwrap_or(0.0),
+            LeafValues::Vectors(_) => 0.0,
+        }
+    }
 }
 
 /// The node or leaf that a number encodes, if it is in range.

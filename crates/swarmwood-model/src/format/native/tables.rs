@@ -1,4 +1,4 @@
-//! The serde types of version 1. Keys are documented in `docs/model-format.md`.
+//! The serde types of versions 1 and 2. Keys are documented in `docs/model-format.md`.
 //!
 //! There are no tagged enums here: serde reads those through a buffer that loses line and column of
 //! an error. Which keys belong to which kind is checked when the records are converted to a model.
@@ -76,7 +76,8 @@ pub(super) struct FeatureRecord {
 #[serde(deny_unknown_fields)]
 pub(super) struct TreeRecord {
     pub(super) kind: TreeKind,
-    pub(super) output: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<u32>,
     pub(super) feature: Vec<u32>,
     pub(super) threshold: Vec<Option<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +90,11 @@ pub(super) struct TreeRecord {
     pub(super) gain: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cover: Option<Vec<f64>>,
-    pub(super) leaf: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) leaf: Option<Vec<f64>>,
+    /// Version 2: the values of a vector tree, one list per leaf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) values: Option<Vec<Vec<f64>>>,
     pub(super) leaf_cover: Vec<f64>,
 }
 
@@ -98,6 +103,8 @@ pub(super) struct TreeRecord {
 pub(super) enum TreeKind {
     Ordinary,
     Oblivious,
+    /// Version 2.
+    Vector,
 }
 
 /// A boolean, written as 0 or 1.

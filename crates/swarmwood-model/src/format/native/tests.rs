@@ -142,7 +142,7 @@ fn newer_versions_are_named() {
     assert_eq!(error, FormatError::NewerVersion { found: 7 });
     let text = error.to_string();
     assert!(
-        text.contains("version 7") && text.contains("up to 1") && text.contains("update swarmwood"),
+        text.contains("version 7") && text.contains("up to 2") && text.contains("update swarmwood"),
         "{text}"
     );
     assert_eq!(
@@ -272,4 +272,35 @@ fn invalid_models_are_not_written() {
     let mut model = model(1, SampleSize { features: 1, rounds: 1, leaves: 2, levels: 1 });
     model.base[0] = f64::INFINITY;
     assert!(matches!(to_json(&model), Err(ModelError::Base { output: 0, .. })));
+}
+
+/// A vector tree of three classes, as version 2.
+#[test]
+fn vector_trees_are_read_and_their_faults_named() {
+    let mut model = sample();
+    (model.link, model.base) = (Link::Softmax, vec![0.0; 3]);
+    model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
+    let rng = &mut crate::samples::SampleRng(3);
+    let vector = crate::samples::vector(rng, &model.schema.features, 2, 3);
+    model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Vector(vector) }]);
+    let json = to_json(&model).unwrap();
+    assert_eq!(from_json(json.as_bytes()), Ok(model.clone()));
+
+    let read = |from: &str, to: &str| {
+        assert!(json.contains(from), "{from} not in {json}");
+        from_json(json.replacen(from, to, 1).as_bytes()).unwrap_err().to_string()
+    };
+    for (from, to, message) in [
+        ("\"version\":2", "\"version\":1", "tree 0: `kind` is `vector`, which version 1"),
+        ("\"kind\":\"vector\",", "\"kind\":\"vector\",\"output\":0,", "tree 0: `output` must"),
+        ("\"kind\":\"vector\"", "\"kind\":\"ordinary\"", "tree 0: `values` is for vector trees"),
+        ("\"values\":[[", "\"values\":[[1.0,", "tree 0: `values` has 3 entries where 4"),
+        ("\"values\":[[", "\"values\":[[],[", "tree 0: `leaf_cover` has 2 entries where 3"),
+        ("\"values\":[[", "\"leaf\":[1.0],\"values\":[[", "tree 0: `leaf` must"),
+    ] {
+        let error = read(from, to);
+        assert!(error.contains(message), "{error}");
+    }
+    let none = json.replacen("\"values\":", "\"value\":", 1);
+    assert!(matches!(from_json(none.as_bytes()), Err(FormatError::Syntax { .. })));
 }

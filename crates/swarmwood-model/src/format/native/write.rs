@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use super::{FORMAT, VERSION, tables};
+use super::{FORMAT, tables};
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Kind, TargetKind};
-use crate::tree::{Child, Leaf, Split, Test};
+use crate::tree::{Child, Leaf, Node, Split, Test};
 
 pub(super) fn write(model: &Model) -> String {
     let target = tables::TargetRecord {
@@ -32,7 +32,9 @@ pub(super) fn write(model: &Model) -> String {
         params: model.provenance.params.clone(),
     };
 
-    let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{VERSION},\n");
+    // The oldest version that can express the model: older programs read what they can.
+    let version = if model.members().iter().any(|member| member.shape.is_vector()) { 2 } else { 1 };
+    let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{version},\n");
     line(&mut out, "objective", &model.objective);
     line(&mut out, "link", &link(model.link));
     line(&mut out, "base", &model.base);
@@ -96,7 +98,7 @@ fn tree(member: &Member) -> tables::TreeRecord {
 
     let mut table = tables::TreeRecord {
         kind: tables::TreeKind::Oblivious,
-        output: member.output,
+        output: Some(member.output),
         feature: splits.iter().map(|split| split.feature).collect(),
         threshold: splits.iter().map(threshold).collect(),
         levels: categories.then(|| splits.iter().map(levels).collect()),
@@ -105,7 +107,8 @@ fn tree(member: &Member) -> tables::TreeRecord {
         right: None,
         gain: Vec::new(),
         cover: None,
-        leaf: leaves.iter().map(|leaf| leaf.value).collect(),
+        leaf: Some(leaves.iter().map(|leaf| leaf.value).collect()),
+        values: None,
         leaf_cover: leaves.iter().map(|leaf| leaf.cover).collect(),
     };
 
@@ -113,13 +116,24 @@ fn tree(member: &Member) -> tables::TreeRecord {
         Shape::Oblivious(tree) => table.gain = tree.levels.iter().map(|level| level.gain).collect(),
         Shape::Ordinary(tree) => {
             table.kind = tables::TreeKind::Ordinary;
-            table.gain = tree.nodes.iter().map(|node| node.gain).collect();
-            table.cover = Some(tree.nodes.iter().map(|node| node.cover).collect());
-            table.left = Some(tree.nodes.iter().map(|node| child(node.left)).collect());
-            table.right = Some(tree.nodes.iter().map(|node| child(node.right)).collect());
+            set_nodes(&mut table, &tree.nodes);
+        }
+        Shape::Vector(vector) => {
+            table.kind = tables::TreeKind::Vector;
+            set_nodes(&mut table, &vector.tree.nodes);
+            (table.output, table.leaf) = (None, None);
+            let values = vector.values.chunks(vector.outputs().max(1));
+            table.values = Some(values.map(<[f64]>::to_vec).collect());
         }
     }
     table
+}
+
+fn set_nodes(table: &mut tables::TreeRecord, nodes: &[Node]) {
+    table.gain = nodes.iter().map(|node| node.gain).collect();
+    table.cover = Some(nodes.iter().map(|node| node.cover).collect());
+    table.left = Some(nodes.iter().map(|node| child(node.left)).collect());
+    table.right = Some(nodes.iter().map(|node| child(node.right)).collect());
 }
 
 /// Nodes by their index, leaf `i` as `-1 - i`.
