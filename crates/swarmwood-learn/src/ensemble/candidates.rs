@@ -7,6 +7,7 @@
 
 use super::{EnsembleShape, SearchStrategy};
 use crate::greedy::Growth;
+use crate::greedy::lookahead::Lookahead;
 use crate::objective::Objective;
 use crate::split::{Penalties, Ridge};
 
@@ -103,13 +104,21 @@ fn greedy(
     label: &str,
 ) -> Candidate {
     Candidate {
-        name: format!("greedy, rate {rate}{label}"),
+        name: format!("greedy, rate {rate}{label}{}", lookahead_label(shape)),
         method: FitMethod::Greedy {
             rate,
             penalties: Penalties { lambda, ridge: Ridge::Flat, gamma, min_child_weight },
             columns: 1.0,
         },
         shape: *shape,
+    }
+}
+
+/// What the name of a candidate says of its growth.
+fn lookahead_label(shape: &EnsembleShape) -> &'static str {
+    match shape.lookahead {
+        Lookahead::Off => "",
+        _ => ", look-ahead",
     }
 }
 
@@ -177,7 +186,7 @@ pub fn searches_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
     };
     let candidate = |(c, kappa): (f64, f64)| {
         let dropout = if kappa > 0.0 { format!(", dropout {kappa}") } else { String::new() };
-        let name = format!("search, ridge {c}{dropout}");
+        let name = format!("search, ridge {c}{dropout}{}", lookahead_label(shape));
         Candidate { name, method: FitMethod::Search(strategy(c, kappa)), shape: *shape }
     };
     // Trees of few leaves need less shrinkage.
@@ -298,6 +307,7 @@ pub fn search_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
             sweeps,
             pairs,
         };
+        let name = name + lookahead_label(shape);
         Candidate { name, method: FitMethod::Search(strategy), shape: *shape }
     };
     if profile.classes {
@@ -343,6 +353,7 @@ mod tests {
             max_leaves,
             seed: 1,
             memory: 1 << 20,
+            lookahead: Lookahead::Off,
         }
     }
 

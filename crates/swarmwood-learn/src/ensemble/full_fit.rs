@@ -173,7 +173,7 @@ impl<'a> EnsembleSearch<'a> {
     pub(super) fn load_state(&self, stored: &Datum) -> Result<EnsembleState, EnsembleSearchError> {
         let outputs = self.set.objective.outputs();
         let state = EnsembleState::load(stored, &self.set.data.layout, outputs)?;
-        let most = self.config.shapes.iter().map(|shape| shape.trees).max().unwrap_or(0);
+        let most = self.shapes.iter().map(|shape| shape.trees).max().unwrap_or(0);
         if state.trees.len() > most.saturating_mul(outputs) {
             let message = "holds more trees than the run grows; it is damaged";
             return Err(EnsembleSearchError::State(message.to_string()));

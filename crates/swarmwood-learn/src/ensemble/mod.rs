@@ -22,6 +22,7 @@ mod fallback;
 mod fit;
 mod fit_state;
 mod full_fit;
+mod interactions;
 mod out_of_fold;
 mod pairs;
 mod search;
@@ -32,6 +33,7 @@ use swarmwood_search::Datum;
 
 use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
+use crate::greedy::lookahead::Lookahead;
 use crate::greedy::{self, Growth};
 use crate::metric::EvalMetric;
 use crate::plan::{PlanObserver, TaskLog};
@@ -56,6 +58,8 @@ pub struct EnsembleShape {
     pub seed: u64,
     /// Bytes of histograms that may be kept while a tree grows.
     pub memory: usize,
+    /// How growth looks ahead; the search decides it unless it is set.
+    pub lookahead: Lookahead,
 }
 
 impl EnsembleShape {
@@ -66,6 +70,7 @@ impl EnsembleShape {
             growth: self.growth,
             depth: self.depth,
             max_leaves: self.max_leaves,
+            lookahead: self.lookahead,
             learning_rate,
             penalties,
             subsample: 1.0,
@@ -223,7 +228,7 @@ impl From<swarmwood_search::Error> for EnsembleSearchError {
 /// configuration: the run resumes there, and ends as if it had never been interrupted.
 pub fn train<'a>(
     set: TrainingSet<'a>,
-    config: &'a EnsembleSearchConfig,
+    config: &EnsembleSearchConfig,
     context: Context<'a>,
     past: Option<&Datum>,
     observer: &'a mut PlanObserver<'a>,

@@ -56,16 +56,17 @@ const SCORE: &str = "cross-validated score";
 
 pub(super) struct EnsembleSearch<'a> {
     pub(super) set: TrainingSet<'a>,
-    pub(super) config: &'a EnsembleSearchConfig,
+    /// The shapes to choose from, which look ahead if that pays.
+    pub(super) shapes: Vec<EnsembleShape>,
     pub(super) context: Context<'a>,
     single_thread: Pool,
     pub(super) folds: Vec<CvFold>,
     pub(super) profile: DataProfile,
     /// The folds of each rung of successive halving.
-    rungs: Vec<Range<usize>>,
+    pub(super) rungs: Vec<Range<usize>>,
     scored: Vec<ScoredCandidate>,
     /// Candidates that are to be cross-validated in all.
-    planned: usize,
+    pub(super) planned: usize,
     /// A greedy candidate fitted to all rows: the baseline of the search, and the first model there
     /// is.
     pub(super) baseline: Option<Baseline>,
@@ -81,7 +82,7 @@ type FoldScores = (Vec<FoldScore>, u64);
 
 /// A candidate with the results of its cross-validation, fold by fold.
 #[derive(Debug, Clone)]
-struct ScoredCandidate {
+pub(super) struct ScoredCandidate {
     candidate: Candidate,
     folds: Vec<FoldScore>,
 }
@@ -101,7 +102,7 @@ impl ScoredCandidate {
         FoldScore::sum(folds).map_or(f64::NAN, |sum| sum.score())
     }
 
-    fn score(&self) -> f64 {
+    pub(super) fn score(&self) -> f64 {
         self.score_on(self.folds.len())
     }
 
@@ -114,7 +115,7 @@ impl ScoredCandidate {
 impl<'a> EnsembleSearch<'a> {
     pub(super) fn new(
         set: TrainingSet<'a>,
-        config: &'a EnsembleSearchConfig,
+        config: &EnsembleSearchConfig,
         context: Context<'a>,
         log: TaskLog<'a>,
     ) -> Result<Self, EnsembleSearchError> {
@@ -128,7 +129,7 @@ impl<'a> EnsembleSearch<'a> {
 
         Ok(EnsembleSearch {
             set,
-            config,
+            shapes: config.shapes.clone(),
             context,
             single_thread: Pool::new(1).map_err(EnsembleSearchError::Threads)?,
             folds: Vec::new(),
@@ -145,7 +146,7 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Carries out the plan.
     pub(super) fn run(mut self) -> Result<EnsembleSearchFit, EnsembleSearchError> {
-        let shape = self.config.shapes[0];
+        let shape = self.shapes[0];
         if self.set.data.rows() < LEAST_ROWS {
             // Too few rows to hold any out: one greedy fit is all there is to do.
             self.fit_baseline(&candidates::default_greedy(&shape))?;
@@ -163,19 +164,20 @@ impl<'a> EnsembleSearch<'a> {
         // The first candidate tells the noise roughly: enough for a search, should there be no time
         // for more.
         self.cross_validate(&greedy[..1], self.rungs[0].clone())?;
+        let greedy = self.try_lookahead(greedy)?;
         self.estimate_noise()?;
         self.fit_fallback(FallbackPhase::Rough)?;
 
         self.halve(greedy, [GREEDY_KEPT, FINALISTS])?;
         self.estimate_noise()?;
-        if let [shape] = self.config.shapes[..] {
+        if let [shape] = self.shapes[..] {
             let priced = candidates::priced_greedy(&shape, &self.profile);
             self.halve(vec![priced], [1, 1])?;
         }
         self.fit_fallback(FallbackPhase::Exact)?;
 
         let strategies = self.strategies()?;
-        let kept = match self.config.shapes.len() {
+        let kept = match self.shapes.len() {
             1 => SEARCHES_KEPT,
             _ => SEARCHES_KEPT_OF_CHOSEN,
         };
@@ -184,12 +186,12 @@ impl<'a> EnsembleSearch<'a> {
     }
 
     /// The greedy candidates of all shapes.
-    fn greedy_candidates(&self) -> Vec<Candidate> {
-        if let [shape] = &self.config.shapes[..] {
+    pub(super) fn greedy_candidates(&self) -> Vec<Candidate> {
+        if let [shape] = &self.shapes[..] {
             return candidates::greedy_candidates(shape, &self.profile);
         }
         let of_shape = |shape| candidates::greedy_of_shape(shape, &self.profile);
-        let all = self.config.shapes.iter().flat_map(of_shape);
+        let all = self.shapes.iter().flat_map(of_shape);
         all.map(Candidate::named_with_shape).collect()
     }
 
@@ -202,8 +204,8 @@ impl<'a> EnsembleSearch<'a> {
     /// The search strategy of the first shape that wins most often. The fallback model is fitted
     /// with it.
     pub(super) fn most_promising(&self) -> Candidate {
-        let shape = &self.config.shapes[0];
-        let mut strategies = match self.config.shapes.len() {
+        let shape = &self.shapes[0];
+        let mut strategies = match self.shapes.len() {
             1 => candidates::search_candidates(shape, &self.profile),
             _ => self.searches_of(shape),
         };
@@ -212,10 +214,10 @@ impl<'a> EnsembleSearch<'a> {
 
     /// How many candidates the plan has.
     fn count_candidates(&self, greedy: usize) -> usize {
-        if let [shape] = &self.config.shapes[..] {
+        if let [shape] = &self.shapes[..] {
             return greedy + 1 + candidates::search_candidates(shape, &self.profile).len();
         }
-        let of_shape = self.searches_of(&self.config.shapes[0]).len();
+        let of_shape = self.searches_of(&self.shapes[0]).len();
         greedy + self.shapes_searched() - 1 + of_shape
     }
 
@@ -225,13 +227,13 @@ impl<'a> EnsembleSearch<'a> {
             true => SHAPES_SEARCHED_OF_CLASSES,
             false => SHAPES_SEARCHED_OF_NUMBERS,
         };
-        wanted.min(self.config.shapes.len())
+        wanted.min(self.shapes.len())
     }
 
     /// The search strategies to compare: all of the only shape, or those of the shape that looks
     /// best on the folds of the first rung.
     fn strategies(&mut self) -> Result<Vec<Candidate>, EnsembleSearchError> {
-        if let [shape] = &self.config.shapes[..] {
+        if let [shape] = &self.shapes[..] {
             return Ok(candidates::search_candidates(shape, &self.profile));
         }
         let rung = self.rungs[0].clone();
@@ -242,7 +244,7 @@ impl<'a> EnsembleSearch<'a> {
             scores.fold(f64::INFINITY, f64::min)
         };
         let mut shapes: Vec<(f64, EnsembleShape)> =
-            self.config.shapes.iter().map(|shape| (best_greedy(shape), *shape)).collect();
+            self.shapes.iter().map(|shape| (best_greedy(shape), *shape)).collect();
         shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
         shapes.truncate(self.shapes_searched());
 
@@ -255,7 +257,7 @@ impl<'a> EnsembleSearch<'a> {
             (greedy + self.scored(first).score_on(rung.end), *shape)
         };
         let best = shapes.iter().zip(&firsts).map(judged).min_by(|a, b| a.0.total_cmp(&b.0));
-        let shape = best.map_or(self.config.shapes[0], |(_, shape)| shape);
+        let shape = best.map_or(self.shapes[0], |(_, shape)| shape);
         Ok(self.searches_of(&shape))
     }
 
@@ -290,7 +292,7 @@ impl<'a> EnsembleSearch<'a> {
     /// Work that may be begun now: what is left, less what a greedy fit to all rows takes; `None`
     /// without a limit.
     pub(super) fn disposable_work(&self) -> Option<u64> {
-        let reserve = self.config.shapes[0].trees as u64 * self.set.objective.outputs() as u64;
+        let reserve = self.shapes[0].trees as u64 * self.set.objective.outputs() as u64;
         self.context.budget.remaining().map(|left| left.saturating_sub(reserve))
     }
 
@@ -306,7 +308,7 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Cross-validates candidates on some of the folds, as many as the budget allows, and remembers
     /// their scores. Candidates that were scored on these folds before are left out.
-    fn cross_validate(
+    pub(super) fn cross_validate(
         &mut self,
         candidates: &[Candidate],
         folds: Range<usize>,
@@ -353,7 +355,7 @@ impl<'a> EnsembleSearch<'a> {
     }
 
     /// How many of the next candidates can be cross-validated together on so many folds.
-    fn affordable(&self, candidates: &[Candidate], folds: usize) -> usize {
+    pub(super) fn affordable(&self, candidates: &[Candidate], folds: usize) -> usize {
         if self.folds.is_empty() || self.context.budget.is_exhausted() {
             return 0;
         }
@@ -434,21 +436,21 @@ impl<'a> EnsembleSearch<'a> {
         let greedy = self.scored.iter().filter(|scored| !scored.is_search());
         let best = greedy.min_by(|a, b| compare(a, b)).cloned();
         best.unwrap_or_else(|| {
-            let default = || candidates::default_greedy(&self.config.shapes[0]);
+            let default = || candidates::default_greedy(&self.shapes[0]);
             let fitted = self.baseline.as_ref().map(|baseline| baseline.candidate.clone());
             ScoredCandidate::unscored(fitted.unwrap_or_else(default))
         })
     }
 
     /// A candidate with its score, if it has one.
-    fn scored(&self, candidate: &Candidate) -> ScoredCandidate {
+    pub(super) fn scored(&self, candidate: &Candidate) -> ScoredCandidate {
         let known = self.scored.iter().find(|scored| scored.candidate == *candidate);
         known.cloned().unwrap_or_else(|| ScoredCandidate::unscored(candidate.clone()))
     }
 
     /// Whether the cross-validated score of a search is better than that of a greedy candidate.
     fn beats(&self, search: &ScoredCandidate, greedy: &ScoredCandidate) -> bool {
-        let is_lenient = self.profile.classes || self.config.shapes.len() > 1;
+        let is_lenient = self.profile.classes || self.shapes.len() > 1;
         let margin = if is_lenient { 0.0 } else { MARGIN };
         let folds = search.folds.len().min(greedy.folds.len());
         let (search, greedy) = (search.score_on(folds), greedy.score_on(folds));

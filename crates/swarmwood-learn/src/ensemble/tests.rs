@@ -2,6 +2,8 @@
 //! tiny tables, gives one result for any number of threads, any backend and after any resumption,
 //! keeps to its budget, and leaves noise to greedy boosting.
 
+mod lookahead;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use swarmwood_model::{Feature, Kind};
@@ -52,6 +54,7 @@ fn shape(trees: usize, max_leaves: usize, growth: Growth) -> EnsembleShape {
         depth,
         max_leaves,
         seed: 3,
+        lookahead: Lookahead::Off,
         memory: 1 << 28,
     }
 }

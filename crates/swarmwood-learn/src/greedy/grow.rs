@@ -2,15 +2,15 @@
 
 use swarmwood_model::{Child, Leaf};
 
-use super::{GreedyConfig, Growth};
+use super::{GreedyConfig, Growth, lookahead};
 use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::budget::Budget;
 use crate::kernels::quantise::GradientSums;
 use crate::ridge;
 use crate::split::SplitCandidate;
 use crate::stats::{
-    BackendError, Client, LeafSlot, NodeStats, Reply, RowSample, SplitCommand, SplitConstraints,
-    SplitQuery, Work,
+    BackendError, Client, FeatureSet, LeafSlot, LookaheadSplit, NodeStats, Reply, RowSample,
+    SplitCommand, SplitConstraints, SplitQuery, Work,
 };
 
 /// The share of a split's gain that each of the splits below it is guessed to gain. With more,
@@ -73,6 +73,10 @@ pub(crate) fn grow(
     let query = if most_leaves < 2 { SplitQuery::Sums } else { SplitQuery::Each };
     let TreeTask { output, sample, search, leaf_work } = task;
     let stats = client.begin_tree(Work::BeginTree { output, sample, search, query })?;
+    let sets = match query {
+        SplitQuery::Each => settings.lookahead.sets(client)?,
+        _ => Vec::new(),
+    };
 
     let root = GrowingNode::new(stats, 0);
     let mut growing = GrowingTree {
@@ -84,7 +88,9 @@ pub(crate) fn grow(
         nodes: vec![root],
         leaves: 1,
         most_leaves,
+        sets,
     };
+    growing.look_ahead(&[0])?;
     match settings.growth {
         Growth::Depth => growing.depth_wise()?,
         _ => growing.leaf_wise()?,
@@ -102,6 +108,8 @@ struct GrowingTree<'w, 'a> {
     nodes: Vec<GrowingNode>,
     leaves: usize,
     most_leaves: usize,
+    /// The features that growth looks ahead by.
+    sets: Vec<FeatureSet>,
 }
 
 impl GrowingTree<'_, '_> {
@@ -236,9 +244,33 @@ impl GrowingTree<'_, '_> {
         if is_last {
             self.replies = Some(replies);
         }
-        for (slot, stats) in slots.into_iter().flatten().zip(stats.into_iter().flatten()) {
+        for (&slot, stats) in slots.iter().flatten().zip(stats.into_iter().flatten()) {
             let best = stats.best.filter(|_| !self.is_deepest(self.nodes[slot].depth));
             self.nodes[slot].stats = NodeStats { best, ..stats };
+        }
+        match query {
+            SplitQuery::Each => self.look_ahead(&slots.into_iter().flatten().collect::<Vec<_>>()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives nodes the first split of a tree over some features, where that gains more than the
+    /// best split alone and there is room for the tree.
+    fn look_ahead(&mut self, slots: &[usize]) -> Result<(), BackendError> {
+        if self.sets.is_empty() || self.is_interrupted() {
+            return Ok(());
+        }
+        let found = lookahead::look_ahead(self.client, slots.to_vec(), &self.sets)?;
+        for (&slot, split) in slots.iter().zip(found) {
+            // The leaves that are left now would depend on the splits ahead of their turn.
+            let (depth, most_leaves) = (self.nodes[slot].depth, self.most_leaves);
+            let fits = |split: &LookaheadSplit| {
+                split.splits < most_leaves && !self.is_deepest(depth + split.levels - 1)
+            };
+            let best = self.nodes[slot].stats.best;
+            if let Some(better) = lookahead::better_split(split.filter(fits), best) {
+                self.nodes[slot].stats.best = Some(better);
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 pub mod dart;
 pub(crate) mod grow;
+pub mod lookahead;
 pub mod oblivious;
 
 use swarmwood_model::Member;
@@ -23,6 +24,7 @@ use crate::stats::{
     SplitConstraints, TrainingSet, Work,
 };
 use grow::{TreeGrowth, TreeTask};
+use lookahead::Lookahead;
 
 /// In which order nodes are split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,8 @@ pub struct GreedyConfig {
     pub depth: usize,
     /// Most leaves; 0 for no limit.
     pub max_leaves: usize,
+    /// How growth looks ahead; oblivious trees do not.
+    pub lookahead: Lookahead,
     /// Share of each leaf value that is added.
     pub learning_rate: f64,
     /// What makes a split worth its place.

@@ -3,6 +3,7 @@
 //! and every cut.
 
 mod exact;
+mod lookahead;
 
 use swarmwood_model::{Child, Feature, Kind, Shape};
 
@@ -24,6 +25,7 @@ pub(super) fn settings(growth: Growth) -> GreedyConfig {
         growth,
         depth: 4,
         max_leaves: 0,
+        lookahead: Lookahead::Off,
         learning_rate: 0.3,
         penalties: Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         subsample: 1.0,

@@ -19,3 +19,4 @@ pub mod particle;
 pub mod partition;
 pub mod quantise;
 pub mod sums;
+pub mod walsh;

@@ -5,6 +5,7 @@
 
 use swarmwood_model::{Child, Leaf};
 
+use super::lookahead::{FeatureSet, LookaheadSplit};
 use super::message::{
     ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums, LinearColumn,
     NodeStats, ParticleFitness, Reply, RowSample, RowSet, SnapshotId, SplitCommand,
@@ -226,6 +227,18 @@ impl Encode for TreeId {
     }
 }
 
+impl Encode for FeatureSet {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.features().to_vec().write(out);
+    }
+
+    fn read(from: &mut &[u8]) -> Result<Self, CodecError> {
+        let features = Vec::<u32>::read(from)?;
+        let tag = features.len() as u8;
+        FeatureSet::new(&features).ok_or(CodecError::Tag { kind: "FeatureSet", tag })
+    }
+}
+
 impl Encode for SnapshotId {
     fn write(&self, out: &mut Vec<u8>) {
         self.0.write(out);
@@ -242,6 +255,7 @@ encode_struct!(BinRule { feature, cut, missing_right });
 encode_struct!(BinnedTree { nodes, leaves, oblivious });
 encode_struct!(BinnedSplit { rule, left, right, gain, cover });
 encode_struct!(SplitCandidate { rule, gain });
+encode_struct!(LookaheadSplit { rule, gain, splits, levels });
 encode_struct!(Penalties { lambda, ridge, gamma, min_child_weight });
 encode_struct!(RowSample { share, seed, round });
 encode_struct!(SplitConstraints { allowed, penalties });
@@ -297,6 +311,8 @@ encode_enum!(Work {
     31 => MeasureParticle { sequence, fitness },
     32 => ParticleScores { sequence },
     33 => ParticleReplacements { sequence, tree },
+    34 => Screen { most },
+    35 => LookAhead { slots, sets },
 });
 encode_enum!(Reply {
     0 => Done {},
@@ -314,4 +330,6 @@ encode_enum!(Reply {
     12 => Particles { particles },
     13 => Particle { particle, sums },
     14 => Replacements { gains },
+    15 => FeatureSets { sets },
+    16 => Lookahead { splits },
 });

@@ -2,6 +2,7 @@
 
 use swarmwood_model::Leaf;
 
+use super::lookahead::{FeatureSet, LookaheadSplit};
 use crate::binned_tree::BinnedTree;
 use crate::kernels::quantise::GradientSums;
 use crate::metric::EvalMetric;
@@ -216,6 +217,20 @@ pub enum Work {
         /// What is wanted of the children.
         query: SplitQuery,
     },
+    /// Sets of features that interact in the rows of the growing tree, at its gradients; replied
+    /// with [`Reply::FeatureSets`].
+    Screen {
+        /// Sets at most.
+        most: usize,
+    },
+    /// First splits of trees over some of the sets, slot by slot; replied with
+    /// [`Reply::Lookahead`].
+    LookAhead {
+        /// The slots.
+        slots: Vec<usize>,
+        /// The sets.
+        sets: Vec<FeatureSet>,
+    },
     /// Adds the values of the tree that has just grown to all scores.
     FinishTree {
         /// The output.
@@ -425,6 +440,16 @@ pub enum Reply {
         /// Left and right child per command.
         stats: Vec<[NodeStats; 2]>,
     },
+    /// To [`Work::Screen`].
+    FeatureSets {
+        /// The clearest first.
+        sets: Vec<FeatureSet>,
+    },
+    /// To [`Work::LookAhead`].
+    Lookahead {
+        /// One entry per slot; `None` where no such tree gains.
+        splits: Vec<Option<LookaheadSplit>>,
+    },
     /// To [`Work::LeafSums`].
     LeafSums {
         /// One entry per leaf.
@@ -491,6 +516,8 @@ impl Work {
             Work::Derive { .. } => "Derive",
             Work::BeginTree { .. } => "BeginTree",
             Work::Split { .. } => "Split",
+            Work::Screen { .. } => "Screen",
+            Work::LookAhead { .. } => "LookAhead",
             Work::FinishTree { .. } => "FinishTree",
             Work::AddTree { .. } => "AddTree",
             Work::AssignSlots { .. } => "AssignSlots",

@@ -16,6 +16,7 @@ mod codec;
 mod factory;
 mod linear;
 mod local;
+mod lookahead;
 mod loopback;
 mod message;
 mod particles;
@@ -32,6 +33,7 @@ pub use factory::{BackendFactory, LocalBackends, TrainingSet};
 pub(crate) use linear::starts as linear_starts;
 pub use linear::{LinearDataError, LinearSet};
 pub use local::Local;
+pub use lookahead::{FeatureSet, LookaheadSplit};
 pub use loopback::{Loopback, LoopbackBackends};
 pub use message::{
     BackendOptions, ColumnScale, DataDescription, LeafQuantile, LeafRows, LeafSlot, LeafSums,

@@ -4,6 +4,9 @@
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
 mod assigned;
+mod sampled;
+
+pub use sampled::{CoarseColumn, HashSample};
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -148,6 +148,7 @@ fn grow(
         growth,
         depth: trees.depth,
         max_leaves: 0,
+        lookahead: greedy::lookahead::Lookahead::Off,
         learning_rate: trees.learning_rate,
         penalties: Penalties {
             lambda: trees.lambda,

@@ -102,6 +102,7 @@ const GREEDY: LearnerSpec = LearnerSpec {
         "trees",
         "depth",
         "max_leaves",
+        "lookahead",
         "learning_rate",
         "lambda",
         "l1",

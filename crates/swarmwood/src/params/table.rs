@@ -275,6 +275,12 @@ table! {
     max_leaves: usize = 0,
         Size, AllowedValues::whole(0, 1 << 20), aliases ["leaves", "num_leaves"],
         only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
+    /// levels of splits that are chosen together: 1 takes the best split of each node; 2 also
+    /// tries trees over pairs and triples of features that interact, where no first split gains
+    /// anything; the default method decides by itself
+    lookahead: usize = 1,
+        Size, AllowedValues::whole(1, 2), aliases [],
+        only [TREES, ParamCondition::Growth(&[Growth::Auto, Growth::Depth, Growth::Leaf])];
     /// total number of leaves of the ensemble (of each class for three or more); cross-validation
     /// chooses between few large and many small trees; 0 is 192 unless trees, max_leaves or depth
     /// is given

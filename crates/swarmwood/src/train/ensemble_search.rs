@@ -9,7 +9,7 @@ use swarmwood_learn::ensemble::{
     EnsembleShape, FitProgress,
 };
 use swarmwood_learn::event::Event;
-use swarmwood_learn::greedy;
+use swarmwood_learn::greedy::{self, lookahead::Lookahead};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_search::Datum;
 
@@ -38,7 +38,7 @@ const DEFAULT_TREES: usize = 6;
 const DEFAULT_LEAVES: usize = 32;
 
 /// The version of the payload of this method's checkpoints.
-const PAYLOAD: u64 = 4;
+const PAYLOAD: u64 = 5;
 
 /// The learner `swarm`.
 pub(super) struct EnsembleSearch;
@@ -183,6 +183,7 @@ fn config(params: &Params) -> EnsembleSearchConfig {
         max_leaves,
         seed: params.seed,
         memory: KEPT_BYTES,
+        lookahead: Lookahead::Off,
     };
     let shapes = match total_leaves(params) {
         None => vec![shape(trees(params), most_leaves(params))],

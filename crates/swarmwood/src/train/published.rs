@@ -445,6 +445,7 @@ pub(super) fn grow(
     let settings = greedy::GreedyConfig {
         growth,
         max_leaves: 1 << job.params.depth,
+        lookahead: greedy::lookahead::Lookahead::Off,
         penalties: Penalties { lambda, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 },
         subsample: 1.0,
         colsample_bytree: 1.0,

@@ -8,7 +8,7 @@ use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::ensemble_fit::EnsembleFit;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy::oblivious::bytes_needed;
-use swarmwood_learn::greedy::{self, GreedyConfig, dart::DartConfig};
+use swarmwood_learn::greedy::{self, GreedyConfig, dart::DartConfig, lookahead::Lookahead};
 use swarmwood_learn::metric::Tally;
 use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
@@ -96,6 +96,10 @@ pub(super) fn settings(job: &Job<'_>) -> GreedyConfig {
         },
         depth: params.depth,
         max_leaves: params.leaf_limit(),
+        lookahead: match params.lookahead {
+            2 => Lookahead::Screened,
+            _ => Lookahead::Off,
+        },
         learning_rate: params.learning_rate,
         penalties: Penalties {
             lambda: params.lambda,

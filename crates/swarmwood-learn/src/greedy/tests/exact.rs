@@ -51,6 +51,7 @@ fn settings(growth: Growth) -> GreedyConfig {
         growth,
         depth: 4,
         max_leaves: if growth == Growth::Leaf { 12 } else { 0 },
+        lookahead: Lookahead::Off,
         learning_rate: 1.0,
         penalties: Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.5 },
         subsample: 1.0,

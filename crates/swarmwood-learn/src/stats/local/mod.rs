@@ -7,7 +7,9 @@
 mod assigned;
 mod begin;
 mod children;
+mod lookahead;
 mod run;
+mod screen;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -41,6 +41,19 @@ impl Local<'_> {
                 self.check_commands(work, commands)?;
                 return Ok(Reply::Children { stats: self.split(commands, *query) });
             }
+            Work::Screen { most } => {
+                self.check_slot(work, 0)?;
+                return Ok(Reply::FeatureSets { sets: self.screen(*most) });
+            }
+            Work::LookAhead { slots, sets } => {
+                slots.iter().try_for_each(|&slot| self.check_slot(work, slot))?;
+                let known = self.layout.features().len();
+                let mut features = sets.iter().flat_map(|set| set.features());
+                if let Some(&feature) = features.find(|&&feature| feature as usize >= known) {
+                    return Err(unknown(work, "feature", feature as usize));
+                }
+                return Ok(Reply::Lookahead { splits: self.look_ahead(slots, sets) });
+            }
             Work::LeafSums { output, id, leaves } => {
                 self.check_output(work, *output)?;
                 let assigned = self.trees.get(id).ok_or_else(|| no_tree(work, *id))?;

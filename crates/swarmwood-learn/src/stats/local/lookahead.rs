@@ -1,0 +1,253 @@
+//! Look-ahead over the rows of this process: tables of cells merge as integers, bits of rows are
+//! joined in the order of shards.
+
+use super::Local;
+use crate::bins::CODES;
+use crate::bins::layout::{FeatureBins, FeaturePlace};
+use crate::kernels::quantise::GradientSums;
+use crate::rule::{BinRule, Cut};
+use crate::stats::lookahead::{
+    CellSearch, CellSums, CellTree, FeatureSet, LookaheadSplit, MOST_FEATURES, PAIR_BINS,
+    TRIPLE_BINS,
+};
+use crate::stats::shard::{CoarseColumn, HashSample, Shard};
+
+/// Rows of a node that tables are made of, and rows below which none are.
+const TABLE_ROWS: usize = 4096;
+const LEAST_ROWS: usize = 200;
+
+/// A feature's coarse bins, and the last code of each but the last.
+pub(super) struct CoarseFeature {
+    pub(super) feature: u32,
+    pub(super) column: CoarseColumn,
+    pub(super) lasts: Vec<u8>,
+}
+
+/// The sampled rows of each shard: row and half.
+pub(super) type SampledRows = Vec<Vec<[u32; 2]>>;
+
+impl Local<'_> {
+    /// For each slot the first split of the tree over one of the sets that gains most, judged on
+    /// rows that it was not chosen on; `None` if none gains or the slot has few rows.
+    pub(super) fn look_ahead(
+        &self,
+        slots: &[usize],
+        sets: &[FeatureSet],
+    ) -> Vec<Option<LookaheadSplit>> {
+        let mut all: Vec<FeatureSet> = sets.iter().flat_map(FeatureSet::with_pairs).collect();
+        all.retain(|set| set.features().iter().all(|&feature| self.is_usable(feature)));
+        all.sort_unstable();
+        all.dedup();
+        slots.iter().map(|&slot| self.look_ahead_in(slot, &all)).collect()
+    }
+
+    pub(super) fn is_usable(&self, feature: u32) -> bool {
+        let place = self.layout.places()[feature as usize];
+        self.search.allowed[feature as usize] && place != FeaturePlace::Dropped
+    }
+
+    fn look_ahead_in(&self, slot: usize, sets: &[FeatureSet]) -> Option<LookaheadSplit> {
+        let count = self.count(slot);
+        if count < LEAST_ROWS || sets.is_empty() || self.budget.is_interrupted() {
+            return None;
+        }
+        let rows = self.sample(slot, TABLE_ROWS);
+        let mut features: Vec<u32> =
+            sets.iter().flat_map(|set| set.features().iter().copied()).collect();
+        features.sort_unstable();
+        features.dedup();
+
+        let coarse = self.coarse_features(&features, &rows, PAIR_BINS);
+        let search = CellSearch { penalties: self.search.penalties, value: self.slots[slot].value };
+        let found = sets.iter().filter_map(|set| {
+            let axes: Vec<&CoarseFeature> = set
+                .features()
+                .iter()
+                .filter_map(|&feature| coarse.iter().find(|coarse| coarse.feature == feature))
+                .collect();
+            self.best_of_set(*set, &axes, &rows, count, &search)
+        });
+        found.reduce(|best, next| if next.gain > best.gain { next } else { best })
+    }
+
+    pub(super) fn sample(&self, slot: usize, wanted: usize) -> SampledRows {
+        let sample = HashSample::new(wanted, self.count(slot));
+        let shards: Vec<&Shard> = self.shards().collect();
+        self.pool.map(shards.len(), |at| shards[at].sampled_rows(slot, sample, &self.plan))
+    }
+
+    /// Bins of about as many sampled rows each, feature by feature.
+    pub(super) fn coarse_features(
+        &self,
+        features: &[u32],
+        rows: &SampledRows,
+        bins: usize,
+    ) -> Vec<CoarseFeature> {
+        let owns: Vec<(usize, [u8; CODES])> =
+            features.iter().map(|&feature| self.own_codes(feature)).collect();
+        let columns: Vec<usize> = owns.iter().map(|(column, _)| *column).collect();
+        let shards: Vec<&Shard> = self.shards().collect();
+        let parts = self.pool.map(shards.len(), |at| shards[at].count_codes(&rows[at], &columns));
+        let mut counts = vec![0u32; columns.len() * CODES];
+        for part in parts {
+            counts.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+
+        let each = features.iter().zip(owns).zip(counts.chunks_exact(CODES));
+        each.map(|((&feature, (column, own)), counts)| {
+            let mut by_code = [0; CODES];
+            own.iter().zip(counts).for_each(|(&code, count)| by_code[usize::from(code)] += count);
+            let lasts = even_cuts(&by_code, bins);
+            let bin = |code: u8| lasts.iter().filter(|&&last| code > last).count() as u8;
+            let column = CoarseColumn { column, bins: own.map(bin) };
+            CoarseFeature { feature, column, lasts }
+        })
+        .collect()
+    }
+
+    /// The stored column of a feature, and the feature's own code for each stored one.
+    fn own_codes(&self, feature: u32) -> (usize, [u8; CODES]) {
+        match self.layout.places()[feature as usize] {
+            FeaturePlace::Alone { column } => (column, std::array::from_fn(|code| code as u8)),
+            FeaturePlace::Bundled { column, .. } => {
+                let mut own = [1; CODES];
+                for last in 1..self.layout.features()[feature as usize].bins() as u8 {
+                    let cut = Cut::Above(last);
+                    let route = self.layout.route(&BinRule { feature, cut, missing_right: false });
+                    own.iter_mut().zip(route.right).for_each(|(own, right)| *own += right);
+                }
+                (column, own)
+            }
+            FeaturePlace::Dropped => unreachable!("no rule is made from a constant feature"),
+        }
+    }
+
+    /// The best tree over a set.
+    fn best_of_set(
+        &self,
+        set: FeatureSet,
+        axes: &[&CoarseFeature],
+        rows: &SampledRows,
+        count: usize,
+        search: &CellSearch,
+    ) -> Option<LookaheadSplit> {
+        let most = if axes.len() == MOST_FEATURES { TRIPLE_BINS } else { PAIR_BINS };
+        let grouped: Vec<(CoarseColumn, Vec<u8>)> =
+            axes.iter().map(|axis| axis.grouped(most)).collect();
+        if grouped.iter().any(|(_, lasts)| lasts.is_empty()) {
+            return None;
+        }
+        let halves = self.cells(&grouped, rows, count);
+        let tree = search.best_tree(&halves[0]);
+        let gain = search.gain(&tree, &halves[0], &halves[1]);
+        if gain <= 0.0 {
+            return None;
+        }
+
+        // The set has proved its worth; where to cut is told best by all rows.
+        let whole = halves[0].mean(&halves[1]);
+        let CellTree::Split { axis, cut, .. } = search.best_tree(&whole) else { return None };
+        let rule = self.rule_above(axes[axis].feature, grouped[axis].1[cut - 1]);
+        let gain = gain / set.splits() as f64;
+        let (splits, levels) = (set.splits(), set.features().len());
+        Some(LookaheadSplit { rule, gain, splits, levels })
+    }
+
+    /// The sums of both halves of the sample, each scaled to the rows of the node.
+    fn cells(
+        &self,
+        axes: &[(CoarseColumn, Vec<u8>)],
+        rows: &SampledRows,
+        count: usize,
+    ) -> [CellSums; 2] {
+        let axes: Vec<(&CoarseColumn, usize)> =
+            axes.iter().map(|(column, lasts)| (column, lasts.len() + 1)).collect();
+        let shards: Vec<&Shard> = self.shards().collect();
+        let parts = self.pool.map(shards.len(), |at| shards[at].cell_sums(&rows[at], &axes));
+        let add = |mut all: [Vec<u64>; 2], part: [Vec<u64>; 2]| {
+            for (all, part) in all.iter_mut().zip(part) {
+                all.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
+            }
+            all
+        };
+        let sums = parts.into_iter().reduce(add).unwrap_or_default();
+
+        let mut of_half = [0; 2];
+        rows.iter().flatten().for_each(|&[_, half]| of_half[half as usize] += 1);
+        let widths: Vec<usize> = axes.iter().map(|(_, width)| *width).collect();
+        let scaled = |half: usize| {
+            let factor = count as f64 / f64::from(of_half[half].max(1));
+            let cell = |&packed: &u64| {
+                let GradientSums { g, h } = self.scale.unpack(packed);
+                GradientSums { g: g * factor, h: h * factor }
+            };
+            CellSums::new(widths.clone(), sums[half].iter().map(cell).collect())
+        };
+        [scaled(0), scaled(1)]
+    }
+
+    /// Codes above `last` go right, missing values left.
+    fn rule_above(&self, feature: u32, last: u8) -> BinRule {
+        let bins = self.layout.features()[feature as usize].bins() as u8;
+        let cut = match self.layout.features()[feature as usize] {
+            FeatureBins::Number(_) => Cut::Above(last),
+            FeatureBins::Category(_) => Cut::In((last + 1..=bins).collect()),
+        };
+        BinRule { feature, cut, missing_right: false }
+    }
+}
+
+impl CoarseFeature {
+    /// The same with at most so many bins: neighbours are joined.
+    fn grouped(&self, most: usize) -> (CoarseColumn, Vec<u8>) {
+        let bins = self.lasts.len() + 1;
+        if bins <= most {
+            return (self.column.clone(), self.lasts.clone());
+        }
+        let group = |bin: usize| bin * most / bins;
+        let lasts = (1..bins).filter(|&bin| group(bin) != group(bin - 1));
+        let lasts = lasts.map(|bin| self.lasts[bin - 1]).collect();
+        let mut column = self.column.clone();
+        column.bins.iter_mut().for_each(|bin| *bin = group(usize::from(*bin)) as u8);
+        (column, lasts)
+    }
+}
+
+/// The last codes of all but the last of at most so many bins, which hold about as many rows each.
+/// Missing values, code 0, are in the first bin.
+pub(super) fn even_cuts(counts: &[u32; CODES], bins: usize) -> Vec<u8> {
+    let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    let (mut lasts, mut below) = (Vec::new(), 0);
+    let mut last: Option<(usize, u64)> = None;
+    for (code, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        // The bin of the middle one of the code's rows.
+        let bin = (2 * below + u64::from(count)) * bins as u64 / (2 * total);
+        if let Some((last, last_bin)) = last
+            && last > 0
+            && bin > last_bin
+        {
+            lasts.push(last as u8);
+        }
+        below += u64::from(count);
+        last = Some((code, bin));
+    }
+    lasts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_even_where_codes_allow() {
+        let mut counts = [0; CODES];
+        counts[1..=100].fill(10);
+        assert_eq!(even_cuts(&counts, 4), [25, 50, 75]);
+        counts = [0; CODES];
+        (counts[1], counts[2]) = (90, 10);
+        assert_eq!(even_cuts(&counts, 16), [1]);
+        // No rule asks whether a value is missing alone.
+        (counts[0], counts[1], counts[2]) = (50, 50, 0);
+        assert_eq!(even_cuts(&counts, 16), [0u8; 0]);
+    }
+}
