@@ -2,7 +2,9 @@
 //! and searches for one tree.
 
 use serde_json::{Value, json};
-use swarmwood::learn::ensemble::{CandidateScore, EnsembleSearchReport};
+use swarmwood::learn::ensemble::{
+    CandidateScore, CrossValidatedMetric, EnsembleSearchReport, ExpectedMetrics,
+};
 use swarmwood::learn::tree_search::TreeCandidateScore;
 use swarmwood::train::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
 
@@ -59,7 +61,47 @@ fn ensemble_text(report: &EnsembleSearchReport) -> String {
     let gain = if report.finished { gain } else { format!("{gain}; selection was cut short") };
 
     let trees_grown = count(report.work as usize, "tree");
-    format!("selected: {} ({size}): {gain}; {trees_grown} grown in total\n", report.chosen)
+    let selected =
+        format!("selected: {} ({size}): {gain}; {trees_grown} grown in total\n", report.chosen);
+    selected + &expected_text(&report.expected)
+}
+
+/// What to expect on new rows, beside greedy boosting and the best constant.
+fn expected_text(expected: &ExpectedMetrics) -> String {
+    let line = |at: usize, metric: &CrossValidatedMetric| {
+        let error = metric.standard_error.map(|error| format!(" ± {}", number(error)));
+        let of = |metrics: &[CrossValidatedMetric]| metrics.get(at).map(|one| number(one.mean));
+        let others = [("greedy", of(&expected.greedy)), ("constant", of(&expected.constant))];
+        let others: Vec<String> = others
+            .into_iter()
+            .filter_map(|(name, mean)| Some(format!("{name}: {}", mean?)))
+            .collect();
+        format!(
+            "expected on new rows: {} {}{} ({}; {})\n",
+            metric.name,
+            number(metric.mean),
+            error.unwrap_or_default(),
+            count(expected.folds, "fold"),
+            others.join(", "),
+        )
+    };
+    expected.chosen.iter().enumerate().map(|(at, metric)| line(at, metric)).collect()
+}
+
+fn expected_json(expected: &ExpectedMetrics) -> Value {
+    let metrics = |metrics: &[CrossValidatedMetric]| {
+        let one = |metric: &CrossValidatedMetric| {
+            let figures = json!({"mean": metric.mean, "standard_error": metric.standard_error});
+            (metric.name.to_string(), figures)
+        };
+        Value::Object(metrics.iter().map(one).collect())
+    };
+    json!({
+        "folds": expected.folds,
+        "selected": metrics(&expected.chosen),
+        "greedy": metrics(&expected.greedy),
+        "constant": metrics(&expected.constant),
+    })
 }
 
 fn ensemble_json(report: &EnsembleSearchReport) -> Value {
@@ -86,6 +128,7 @@ fn ensemble_json(report: &EnsembleSearchReport) -> Value {
             "planned": progress.planned,
         },
         "gain_over_greedy": report.gain,
+        "expected": expected_json(&report.expected),
         "unexplained_variance": report.noise,
         "calibration_factor": report.factor,
         "train_loss": {"greedy": report.greedy_loss, "selected": report.loss},

@@ -7,6 +7,7 @@ use swarmwood::train::TrainResult;
 use super::request::TrainRequest;
 use super::search_summary::{search_json, search_text};
 use crate::format::{count, number};
+use crate::inspect::interactions_json;
 use crate::json::{metrics_json, parameters_json};
 use crate::memory;
 
@@ -77,6 +78,7 @@ impl TrainSummary {
             "features": schema.features.len(),
             "rounds": trained.rounds,
             "search": search_json(trained),
+            "interactions": interactions_json(&trained.model),
             "seconds": {
                 "read": self.read_seconds,
                 "bin": trained.bin_seconds,

@@ -40,6 +40,7 @@ use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
 use fit::Ensemble;
+pub use out_of_fold::CrossValidatedMetric;
 
 /// The size of an ensemble and how its trees grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -179,6 +180,8 @@ pub struct EnsembleSearchReport {
     /// How much lower the chosen candidate's cross-validated score is than that of the best greedy
     /// one, as a share of it. `None` where either has no score.
     pub gain: Option<f64>,
+    /// What to expect on new rows.
+    pub expected: ExpectedMetrics,
     /// Share of the variance that greedy boosting leaves unexplained on held-out rows.
     pub noise: f64,
     /// The factor on raw scores that calibrates them; 1 for numbers.
@@ -190,6 +193,20 @@ pub struct EnsembleSearchReport {
     pub loss: f64,
     /// Trees grown in all.
     pub work: u64,
+}
+
+/// Cross-validated metrics: the log loss and accuracy of classes, the root mean squared error of
+/// numbers. Those of the chosen candidate are a little optimistic, as it is the best of several.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ExpectedMetrics {
+    /// Of the chosen candidate; empty if it was not cross-validated.
+    pub chosen: Vec<CrossValidatedMetric>,
+    /// Of the best greedy candidate.
+    pub greedy: Vec<CrossValidatedMetric>,
+    /// Of the best constant.
+    pub constant: Vec<CrossValidatedMetric>,
+    /// Folds that the metrics of the chosen candidate are of.
+    pub folds: usize,
 }
 
 /// The result of a search.

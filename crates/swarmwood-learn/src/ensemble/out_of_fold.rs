@@ -79,8 +79,28 @@ impl OutOfFold {
                 .collect::<Option<Vec<f64>>>()?,
             None => Vec::new(),
         };
-        let weight = self.weights();
-        Some(FoldScore { weight, loss: self.loss, squares: self.squares, log_losses })
+        Some(FoldScore {
+            weight: self.weights(),
+            loss: self.loss,
+            squares: self.squares,
+            correct: link.map_or(0.0, |link| self.correct(link)),
+            log_losses,
+        })
+    }
+
+    /// The weight of all rows whose class is predicted. Of equal scores the first class is.
+    fn correct(&self, link: Link) -> f64 {
+        let predicted = |row: usize| match link {
+            Link::Softmax => {
+                let raw = self.outputs(row);
+                let higher =
+                    |best: usize, class: usize| if raw[class] > raw[best] { class } else { best };
+                (0..raw.len()).reduce(higher).unwrap_or(0)
+            }
+            _ => usize::from(self.raw[row] > 0.0),
+        };
+        let is_correct = |row: &usize| predicted(*row) == self.target[*row] as usize;
+        (0..self.target.len()).filter(is_correct).map(|row| self.weight(row)).sum()
     }
 }
 
@@ -93,6 +113,8 @@ pub struct FoldScore {
     pub loss: f64,
     /// The weighted sum of squared errors of the prediction.
     pub squares: f64,
+    /// For classes: the weight of all rows whose class is predicted.
+    correct: f64,
     /// For classes: the weighted sum of log losses, for each of a series of factors on raw scores.
     log_losses: Vec<f64>,
 }
@@ -104,6 +126,7 @@ impl FoldScore {
             sum.weight += more.weight;
             sum.loss += more.loss;
             sum.squares += more.squares;
+            sum.correct += more.correct;
             sum.log_losses.iter_mut().zip(&more.log_losses).for_each(|(sum, more)| *sum += more);
             sum
         };
@@ -121,17 +144,28 @@ impl FoldScore {
 
     /// The standard error of the score over folds; `None` with fewer than two.
     pub fn deviation(folds: &[FoldScore]) -> Option<f64> {
-        if folds.len() < 2 {
-            return None;
-        }
         let at = FoldScore::sum(folds).filter(|sum| !sum.log_losses.is_empty());
         let at = at.map(|sum| sum.minimum().0.round() as usize);
         let of_fold =
             |fold: &FoldScore| at.map_or(fold.loss, |at| fold.log_losses[at]) / fold.weight;
-        let count = folds.len() as f64;
-        let mean = folds.iter().map(of_fold).sum::<f64>() / count;
-        let squares: f64 = folds.iter().map(|fold| (of_fold(fold) - mean).powi(2)).sum();
-        Some((squares / (count - 1.0) / count).sqrt())
+        standard_error(folds, of_fold)
+    }
+
+    /// The metrics of some folds: the log loss after calibration and the accuracy of classes, the
+    /// root mean squared error of numbers.
+    pub fn metrics(folds: &[FoldScore]) -> Vec<CrossValidatedMetric> {
+        let Some(sum) = FoldScore::sum(folds) else { return Vec::new() };
+        let metric =
+            |name, mean: f64, standard_error| CrossValidatedMetric { name, mean, standard_error };
+        if sum.log_losses.is_empty() {
+            let rmse = |fold: &FoldScore| (fold.squares / fold.weight).sqrt();
+            return vec![metric("rmse", rmse(&sum), standard_error(folds, rmse))];
+        }
+        let accuracy = |fold: &FoldScore| fold.correct / fold.weight;
+        vec![
+            metric("logloss", sum.score(), FoldScore::deviation(folds)),
+            metric("accuracy", accuracy(&sum), standard_error(folds, accuracy)),
+        ]
     }
 
     /// The factor on raw scores that minimises the log loss; 1 for numbers.
@@ -159,19 +193,46 @@ impl FoldScore {
 
     pub fn to_datum(&self) -> Datum {
         let losses = self.log_losses.iter().map(|&loss| Datum::Real(loss)).collect();
-        let sums = [self.weight, self.loss, self.squares].map(Datum::Real);
+        let sums = [self.weight, self.loss, self.squares, self.correct].map(Datum::Real);
         Datum::List(sums.into_iter().chain([Datum::List(losses)]).collect())
     }
 
     pub fn from_datum(datum: &Datum) -> Result<Self, Error> {
-        let [weight, loss, squares, losses] = datum.tuple()?;
+        let [weight, loss, squares, correct, losses] = datum.tuple()?;
         let log_losses = losses.list()?.iter().map(Datum::real).collect::<Result<Vec<_>, _>>()?;
         if !log_losses.is_empty() && log_losses.len() != FACTORS {
             return Err(Error::Snapshot("holds half of a score; it is damaged".to_string()));
         }
-        let (weight, loss, squares) = (weight.real()?, loss.real()?, squares.real()?);
-        Ok(FoldScore { weight, loss, squares, log_losses })
+        Ok(FoldScore {
+            weight: weight.real()?,
+            loss: loss.real()?,
+            squares: squares.real()?,
+            correct: correct.real()?,
+            log_losses,
+        })
     }
+}
+
+/// A metric of held-out rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CrossValidatedMetric {
+    /// The name of the metric.
+    pub name: &'static str,
+    /// Its value over all held-out rows.
+    pub mean: f64,
+    /// The standard error over the folds; `None` with fewer than two.
+    pub standard_error: Option<f64>,
+}
+
+/// The standard error of a figure over folds; `None` with fewer than two.
+fn standard_error(folds: &[FoldScore], figure: impl Fn(&FoldScore) -> f64) -> Option<f64> {
+    if folds.len() < 2 {
+        return None;
+    }
+    let count = folds.len() as f64;
+    let mean = folds.iter().map(&figure).sum::<f64>() / count;
+    let squares: f64 = folds.iter().map(|fold| (figure(fold) - mean).powi(2)).sum();
+    Some((squares / (count - 1.0) / count).sqrt())
 }
 
 /// The factor at a position in the series, which is geometric.
@@ -238,6 +299,13 @@ mod tests {
         let exact = held_out.log_loss(Link::Sigmoid, found.factor(), context).unwrap();
         assert!((found.score() - exact / 40_000.0).abs() < 1e-5, "{}", found.score());
         assert_eq!(FoldScore::from_datum(&found.to_datum()), Ok(found.clone()));
+
+        let metrics = FoldScore::metrics(&[found.clone(), found.clone()]);
+        let right = |(raw, target): (&f64, &f64)| (*raw > 0.0) == (*target > 0.5);
+        let hits = held_out.raw.iter().zip(&held_out.target).filter(|&one| right(one)).count();
+        assert_eq!(metrics[0].mean, found.score());
+        assert_eq!(metrics[1].mean, hits as f64 / 40_000.0);
+        assert_eq!(metrics[1].standard_error, Some(0.0));
 
         let on_three = Context { pool: &three, budget: &budget };
         assert_eq!(held_out.score(Some(Link::Sigmoid), on_three), Some(found));

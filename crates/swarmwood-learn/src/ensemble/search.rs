@@ -18,7 +18,7 @@ use super::full_fit::Baseline;
 use super::out_of_fold::FoldScore;
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
-    EnsembleSearchReport, EnsembleShape,
+    EnsembleSearchReport, EnsembleShape, ExpectedMetrics,
 };
 use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
@@ -65,6 +65,8 @@ pub(super) struct EnsembleSearch<'a> {
     /// The folds of each rung of successive halving.
     pub(super) rungs: Vec<Range<usize>>,
     scored: Vec<ScoredCandidate>,
+    /// The scores of the best constant, fold by fold.
+    constant: Vec<FoldScore>,
     /// Candidates that are to be cross-validated in all.
     pub(super) planned: usize,
     /// A greedy candidate fitted to all rows: the baseline of the search, and the first model there
@@ -136,6 +138,7 @@ impl<'a> EnsembleSearch<'a> {
             profile: DataProfile { classes, rows, hessian, noise: 1.0, dispersion: 1.0 },
             rungs: Vec::new(),
             scored: Vec::new(),
+            constant: Vec::new(),
             planned: 0,
             baseline: None,
             fallback: None,
@@ -420,9 +423,10 @@ impl<'a> EnsembleSearch<'a> {
         let constant = Candidate { method: FitMethod::Constant, ..best.candidate.clone() };
         let folds = 0..best.folds.len();
         let left = sum.squares / sum.weight;
-        let Some(scores) = self.score_candidates(&[constant], folds)? else { return Ok(()) };
+        let Some(mut scores) = self.score_candidates(&[constant], folds)? else { return Ok(()) };
 
-        let constant = FoldScore::sum(&scores[0].0);
+        self.constant = std::mem::take(&mut scores[0].0);
+        let constant = FoldScore::sum(&self.constant);
         let all = constant.map_or(0.0, |constant| constant.squares / constant.weight);
         self.profile.noise = if all > 0.0 { (left / all).clamp(1e-4, 1.0) } else { 1.0 };
         let quadratic = self.set.objective.constant_hessian()
@@ -517,6 +521,12 @@ impl<'a> EnsembleSearch<'a> {
             deviation: FoldScore::deviation(&scored.folds),
             folds: scored.folds.len(),
         };
+        let expected = ExpectedMetrics {
+            chosen: FoldScore::metrics(&chosen.folds),
+            greedy: FoldScore::metrics(&greedy.folds),
+            constant: FoldScore::metrics(&self.constant),
+            folds: chosen.folds.len(),
+        };
         let report = EnsembleSearchReport {
             chosen: chosen.candidate.name.clone(),
             searched: chosen.is_search(),
@@ -528,6 +538,7 @@ impl<'a> EnsembleSearch<'a> {
                 && chosen.candidate == best.candidate
                 && fit.progress.done == fit.progress.planned,
             gain,
+            expected,
             noise: self.profile.noise,
             factor: chosen.factor(),
             greedy_loss,

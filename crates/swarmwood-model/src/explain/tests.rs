@@ -184,3 +184,45 @@ fn importances_add_up() {
         (importances.iter().map(|importance| importance.gain).sum::<f64>() - gains).abs() < 1e-9
     );
 }
+
+#[test]
+fn interactions_are_pairs_of_features_on_one_path() {
+    let split = |feature: u32| Split { feature, test: Test::Above(0.0), missing_right: false };
+    let node = |feature: u32, left: Child, right: Child, gain: f64| Node {
+        split: split(feature),
+        left,
+        right,
+        gain,
+        cover: 1.0,
+    };
+    let leaves = vec![Leaf { value: 0.0, cover: 1.0 }; 6];
+    // Feature 0 at the root; 1 and 2 on different sides; 0 again below 2.
+    let nodes = vec![
+        node(0, Child::Node(1), Child::Node(2), 8.0),
+        node(1, Child::Leaf(0), Child::Leaf(1), 4.0),
+        node(2, Child::Node(3), Child::Leaf(2), 2.0),
+        node(0, Child::Leaf(3), Child::Node(4), 1.0),
+        node(2, Child::Leaf(4), Child::Leaf(5), 0.5),
+    ];
+    let feature = |name: &str| Feature { name: name.into(), kind: Kind::Number };
+    let model = Model {
+        schema: Schema {
+            features: ["a", "b", "c"].map(feature).into(),
+            target: Target { name: "y".into(), kind: TargetKind::Number },
+        },
+        link: Link::Identity,
+        objective: "squared".into(),
+        base: vec![0.0],
+        body: Body::Trees(vec![Member {
+            output: 0,
+            shape: Shape::Ordinary(Tree { nodes, leaves }),
+        }]),
+        provenance: Provenance::default(),
+    };
+    let found = model.interactions();
+    let expected = [
+        Interaction { features: (0, 1), gain: 4.0, splits: 1 },
+        Interaction { features: (0, 2), gain: 3.5, splits: 3 },
+    ];
+    assert_eq!(found, expected);
+}
