@@ -12,6 +12,7 @@ mod flags;
 mod format;
 mod inputs;
 mod inspect;
+mod interactions;
 mod interrupt;
 mod json;
 mod memory;

@@ -105,7 +105,7 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["console", "files", "format", "interrupt", "json", "memory", "trace"],
             &["chart", "flags"],
-            &["calibration", "inputs", "scoring", "training_chart"],
+            &["calibration", "inputs", "interactions", "scoring", "training_chart"],
             &["evaluate", "export", "inspect", "predict", "rules", "study", "train", "tune"],
             &["compress", "report"],
             &["cli"],

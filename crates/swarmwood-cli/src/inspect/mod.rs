@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
-use swarmwood::model::explain::{Importance, Interaction};
+use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Model};
 use swarmwood::{Result, store};
@@ -14,12 +14,10 @@ use swarmwood::{Result, store};
 use crate::console;
 use crate::files::CommandFiles;
 use crate::flags;
+use crate::interactions::{interaction_lines, interactions_json};
 
 /// Features whose importance the text lists; the JSON object has all.
 const LISTED_FEATURES: usize = 20;
-
-/// Interactions that the text lists.
-const LISTED_INTERACTIONS: usize = 5;
 
 /// Characters of the longest bar.
 const BAR: usize = 30;
@@ -81,7 +79,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     };
 
     let mut text = format!("{summary}{}", importance_bars(&importances, columns));
-    text.push_str(&interaction_lines(&model, &importances));
+    text.push_str(&interaction_lines(&model));
     let trees = flags::count_value(flags, "trees").unwrap_or(0);
 
     if trees > 0 {
@@ -133,37 +131,6 @@ fn importance_bars(importances: &[(&str, Importance)], columns: &str) -> String 
         text.push_str(&format!("  and {} more\n", importances.len() - LISTED_FEATURES));
     }
     text
-}
-
-/// The strongest interactions, with their fractions of the gain of all splits.
-fn interaction_lines(model: &Model, importances: &[(&str, Importance)]) -> String {
-    let total: f64 = importances.iter().map(|(_, importance)| importance.gain).sum();
-    let interactions = model.interactions();
-    if interactions.is_empty() || total.is_nan() || total <= 0.0 {
-        return String::new();
-    }
-    let name =
-        |feature: u32| model.schema.features[feature as usize].name.replace(char::is_control, "?");
-    let mut text =
-        "\ninteractions (fraction of the gain that is below a split on the other feature)\n"
-            .to_string();
-    for Interaction { features: (a, b), gain, splits } in
-        interactions.iter().take(LISTED_INTERACTIONS)
-    {
-        let percent = 100.0 * gain / total;
-        text.push_str(&format!("  {} x {}  {percent:.1} %  {splits}\n", name(*a), name(*b)));
-    }
-    if interactions.len() > LISTED_INTERACTIONS {
-        text.push_str(&format!("  and {} more\n", interactions.len() - LISTED_INTERACTIONS));
-    }
-    text
-}
-
-/// The interactions as JSON, the strongest first.
-pub fn interactions_json(model: &Model) -> Value {
-    let name = |feature: u32| &model.schema.features[feature as usize].name;
-    let one = |Interaction { features: (a, b), gain, splits }: &Interaction| json!({"features": [name(*a), name(*b)], "gain": gain, "splits": splits});
-    model.interactions().iter().map(one).collect()
 }
 
 fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {

@@ -7,7 +7,7 @@ use swarmwood::train::TrainResult;
 use super::request::TrainRequest;
 use super::search_summary::{search_json, search_text};
 use crate::format::{count, number};
-use crate::inspect::interactions_json;
+use crate::interactions::interactions_json;
 use crate::json::{metrics_json, parameters_json};
 use crate::memory;
 

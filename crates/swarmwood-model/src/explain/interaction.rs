@@ -29,6 +29,7 @@ impl Model {
         for member in members {
             match &member.shape {
                 Shape::Ordinary(tree) => add_tree(tree, &mut pairs),
+                Shape::Vector(vector) => add_tree(&vector.tree, &mut pairs),
                 Shape::Oblivious(tree) => {
                     let mut above = Vec::new();
                     for level in &tree.levels {
