@@ -47,7 +47,7 @@ DESCRIPTIONS = {
 
 #: Parameters for classification or regression alone.
 CLASSIFICATION_PARAMETERS = {"costs", "sensitivity"}
-REGRESSION_PARAMETERS = {"huber_delta", "quantile"}
+REGRESSION_PARAMETERS = {"huber_delta", "quantile", "tweedie_power"}
 
 #: Choices for classification or regression alone.
 CLASSIFICATION_CHOICES = {
@@ -65,6 +65,8 @@ REGRESSION_CHOICES = {
         "huber",
         "quantile",
         "poisson",
+        "gamma",
+        "tweedie",
     },
     "metric": {"rmse", "mae"},
     "fitness": {"rmse"},

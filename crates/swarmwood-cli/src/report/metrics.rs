@@ -25,6 +25,8 @@ const METRICS: &[(&str, &str, bool)] = &[
     ("huber", "mean Huber loss", false),
     ("pinball", "mean pinball loss", false),
     ("poisson_deviance", "mean Poisson deviance", false),
+    ("gamma_deviance", "mean gamma deviance", false),
+    ("tweedie_deviance", "mean Tweedie deviance", false),
 ];
 
 /// The description of a metric; empty if the metric is unknown.

@@ -57,7 +57,7 @@ pub fn evaluate(
 }
 
 /// The metric that belongs to a regression objective beyond those of [`evaluate`]: `rmsle`,
-/// `huber`, `pinball` or `poisson_deviance`.
+/// `huber`, `pinball` or a deviance.
 ///
 /// ```
 /// use swarmwood_learn::{metric, objective::ObjectiveConfig};

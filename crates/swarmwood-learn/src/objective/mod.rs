@@ -6,6 +6,7 @@
 
 mod absolute;
 pub mod contract;
+mod gamma;
 mod huber;
 mod logistic;
 pub mod order;
@@ -20,12 +21,14 @@ mod squared_log_error;
 #[cfg(test)]
 mod tests;
 mod thresholded;
+mod tweedie;
 
 use swarmwood_model::Link;
 
 use crate::kernels::particle::{DerivativePair, pair_up};
 
 pub use absolute::Absolute;
+pub use gamma::Gamma;
 pub use huber::Huber;
 pub use logistic::Logistic;
 pub use poisson::Poisson;
@@ -36,6 +39,7 @@ pub use squared::Squared;
 pub use squared_log::SquaredLog;
 pub use squared_log_error::SquaredLogError;
 pub use thresholded::{ThresholdedLoss, ThresholdedRegression};
+pub use tweedie::Tweedie;
 
 /// Every objective that users can name, in the order of the help. The first one for a kind of
 /// target is its default.
@@ -47,6 +51,8 @@ pub const OBJECTIVES: &[&ObjectiveSpec] = &[
     &huber::SPEC,
     &quantile::SPEC,
     &poisson::SPEC,
+    &gamma::SPEC,
+    &tweedie::SPEC,
     &logistic::SPEC,
     &softmax::SPEC,
 ];
@@ -59,7 +65,7 @@ pub enum Curvature {
     /// The second derivative times a factor of at least one, which shortens the Newton step.
     Scaled(f64),
     /// The second derivative where it is above this number, elsewhere this number: for losses that
-    /// are not convex.
+    /// are not convex, or so flat that Newton steps would overshoot.
     Floored(f64),
     /// The curvature of a parabola that touches the loss at the score and lies above it elsewhere:
     /// its minimum is never worse than the score.

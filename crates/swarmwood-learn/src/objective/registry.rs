@@ -128,6 +128,11 @@ impl ObjectiveConfig {
         ObjectiveConfig { spec: &super::quantile::SPEC, parameter: alpha, classes: 0 }
     }
 
+    /// The Tweedie deviance.
+    pub const fn tweedie(power: f64) -> Self {
+        ObjectiveConfig { spec: &super::tweedie::SPEC, parameter: power, classes: 0 }
+    }
+
     /// The softmax loss.
     pub const fn softmax(classes: usize) -> Self {
         ObjectiveConfig { spec: &super::softmax::SPEC, parameter: 0.0, classes }
@@ -195,6 +200,8 @@ impl ObjectiveConfig {
     pub const ABSOLUTE: Self = Self::plain(&super::absolute::SPEC);
     /// The Poisson deviance.
     pub const POISSON: Self = Self::plain(&super::poisson::SPEC);
+    /// The gamma deviance.
+    pub const GAMMA: Self = Self::plain(&super::gamma::SPEC);
     /// The logistic loss.
     pub const LOGISTIC: Self = Self::plain(&super::logistic::SPEC);
 }

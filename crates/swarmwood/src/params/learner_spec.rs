@@ -12,8 +12,16 @@ use super::value::{ParamChoice, ParamType};
 use crate::error::Violation;
 
 /// Parameters that every learner has: they concern the data, the run or the objective.
-const COMMON_PARAMETERS: &[&str] =
-    &["method", "seed", "huber_delta", "quantile", "valid_fraction", "time_limit", "threads"];
+const COMMON_PARAMETERS: &[&str] = &[
+    "method",
+    "seed",
+    "huber_delta",
+    "quantile",
+    "tweedie_power",
+    "valid_fraction",
+    "time_limit",
+    "threads",
+];
 
 /// What one learner is: everything but its code. One constant per learner; help, documents,
 /// checks, defaults and the fronts follow from it.

@@ -380,6 +380,11 @@ table! {
     quantile: f64 = 0.5,
         Objective, AllowedValues::between(0.0, 1.0), aliases [],
         only [ParamCondition::Objective(&["quantile"])];
+    /// power of the mean that the variance of the Tweedie loss is proportional to, between 1
+    /// (Poisson) and 2 (gamma)
+    tweedie_power: f64 = 1.5,
+        Objective, AllowedValues::between(1.0, 2.0), aliases ["tweedie_variance_power"],
+        only [ParamCondition::Objective(&["tweedie"])];
     /// share of the training rows held out for validation; 0 is none
     valid_fraction: f64 = 0.0,
         Validation, AllowedValues::below(0.0, 1.0), aliases ["validation_fraction"], only [];
