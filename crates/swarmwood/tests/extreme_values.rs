@@ -107,3 +107,40 @@ fn weights_that_cannot_be_added_up_are_refused() {
         assert!(error.contains("from 1e-30 to 1e30"), "{error}");
     }
 }
+
+/// Rows whose weights span forty orders of magnitude.
+const UNEVEN: &[u8] = b"c0,c1,c2,w,y
+x,2.125,4.75,0.001,no
+v,14,1.6875,1,yes
+z,13.625,3.0625,1,yes
+,3.875,9.8125,1e20,yes
+y,12.875,11.125,0,no
+z,8.75,12.1875,0.001,yes
+x,14.3125,14.3125,1e20,no
+z,12.6875,11.125,1,yes
+v,8.625,0.5625,0,no
+v,10.5625,9.3125,1e20,yes
+v,9.5,14.5,1e20,yes
+y,1.5625,3.4375,2,yes
+,11.25,11.1875,1,no
+y,9.3125,2.6875,1,yes
+x,5.6875,5.8125,1,no
+z,1.4375,13.25,0.001,yes
+z,15.4375,5.8125,0.001,yes
+,11.5625,7.6875,1e-20,no
+y,7.375,7.6875,0,no
+,2.25,11.4375,1,no
+";
+
+#[test]
+fn uneven_weights_do_not_keep_a_search_from_ending() {
+    let options =
+        ReadOptions { target: "y".into(), weight: Some("w".into()), ..ReadOptions::default() };
+    let rows = read::training(&Source::Bytes("uneven.csv".into(), UNEVEN), &options).unwrap();
+    for method in ["swarm-tree", "cart"] {
+        let mut params = Params::of(Method::named(method).unwrap());
+        params.set("threads", "1").unwrap();
+        let trained = train::train(&rows, None, &params.check().unwrap(), &mut |_| {}).unwrap();
+        assert!(trained.model.check().is_ok());
+    }
+}

@@ -77,9 +77,17 @@ impl SearchContext<'_> {
             }
             let before = current.tree.leaves();
             let pruned = self.drop_small_leaves(current.tree.clone());
-            let grown = self.grower(&self.features, self.greedy_loss()).grow_leaves(&pruned);
+            let mut grown = self.grower(&self.features, self.greedy_loss()).grow_leaves(&pruned);
+            let mut loss = self.loss(&grown);
+            // More leaves never raise a loss, but for rounding where weights differ by many orders
+            // of magnitude; what raised it would be undone below, and grown again, for ever.
+            if self.is_better(current.loss, loss) && grown.leaves() > pruned.leaves() {
+                let without = self.loss(&pruned);
+                if self.is_better(without, loss) {
+                    (grown, loss) = (pruned.clone(), without);
+                }
+            }
             let resized = pruned.leaves() != before || grown.leaves() != pruned.leaves();
-            let loss = self.loss(&grown);
             if !resized || self.is_interrupted() {
                 *current = ScoredTree { tree: grown, loss };
                 return;
@@ -100,7 +108,11 @@ impl SearchContext<'_> {
         let criterion =
             SplitCriterion { loss: &self.config.loss, min_leaf: self.config.limits.min_leaf };
         let found = node_rows.best_rule(criterion, &self.features, self.context)?;
-        if !self.is_better(found.loss, current) {
+        // A scan adds and removes rows; where their weights differ by many orders of magnitude,
+        // its loss may be lower by rounding alone. Two such rules would replace each other for ever.
+        if !self.is_better(found.loss, current)
+            || !self.is_better(self.loss_of_rule(&found.rule, &node_rows), current)
+        {
             return None;
         }
         tree.set_rule(node, found.rule);
