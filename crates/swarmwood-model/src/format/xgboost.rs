@@ -6,6 +6,7 @@
 //! digit. All trees are used, as in `Booster.predict`; the best iteration of early stopping is
 //! recorded in the provenance.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::document::{Document, ImportResult, index};
@@ -24,7 +25,32 @@ const CODES: usize = 1 << 24;
 
 /// Reads a model that XGBoost wrote as JSON. The result has passed [`Model::check`].
 pub(super) fn from_json(bytes: &[u8]) -> Result<Model, FormatError> {
-    finish(Document::from_json(bytes).and_then(|document| read(&document, bytes.len())))
+    let text = without_infinities(bytes);
+    finish(Document::from_json(&text).and_then(|document| read(&document, bytes.len())))
+}
+
+/// XGBoost writes `Infinity` for thresholds above all numbers, which JSON does not have. A number
+/// above all 32-bit floats, of the same length, takes its place and is rounded to infinity again.
+fn without_infinities(bytes: &[u8]) -> Cow<'_, [u8]> {
+    const INFINITY: &[u8] = b"Infinity";
+    const BEYOND: &[u8; INFINITY.len()] = b"3.5e+038";
+    if !bytes.windows(INFINITY.len()).any(|word| word == INFINITY) {
+        return Cow::Borrowed(bytes);
+    }
+    let mut text = bytes.to_vec();
+    let (mut at, mut inside_string) = (0, false);
+    while at < text.len() {
+        match text[at] {
+            b'"' => inside_string = !inside_string,
+            b'\\' if inside_string => at += 1,
+            b'I' if !inside_string && text[at..].starts_with(INFINITY) => {
+                text[at..at + INFINITY.len()].copy_from_slice(BEYOND);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    Cow::Owned(text)
 }
 
 /// Reads a model that XGBoost wrote as UBJ. The result has passed [`Model::check`].
@@ -350,5 +376,22 @@ fn booleans(list: &Document) -> Option<Vec<bool>> {
             values.iter().map(boolean).collect()
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinities_become_numbers_outside_of_strings() {
+        let text = br#"{"Infinity":[-Infinity,1,Infinity],"a\"Infinity":"Infinity"}"#;
+        let expected = br#"{"Infinity":[-3.5e+038,1,3.5e+038],"a\"Infinity":"Infinity"}"#;
+        assert_eq!(&*without_infinities(text), expected);
+        assert!(matches!(without_infinities(b"[1]"), Cow::Borrowed(_)));
+        let Ok(Document::Numbers(numbers)) = Document::from_json(b"[3.5e+038]") else {
+            panic!("a list of numbers");
+        };
+        assert_eq!(numbers[0] as f32, f32::INFINITY);
     }
 }
