@@ -10,6 +10,7 @@ pub mod dataset;
 pub mod ensemble;
 pub mod ensemble_fit;
 pub mod event;
+pub mod execution;
 pub mod fold_split;
 pub mod greedy;
 mod kernels;

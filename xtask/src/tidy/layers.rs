@@ -12,6 +12,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("swarmwood", &["swarmwood-search", "swarmwood-model", "swarmwood-learn", "swarmwood-papers"]),
     ("swarmwood-cli", &["swarmwood"]),
     ("swarmwood-python", &["swarmwood"]),
+    ("swarmwood-fuzz", &["swarmwood"]),
     ("xtask", &[]),
 ];
 
@@ -48,7 +49,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood",
         rows: &[
-            &["message"],
+            &["file_faults", "message"],
             &["error"],
             &["memory", "params", "write"],
             &["read", "registry", "store"],
@@ -73,7 +74,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-learn",
         rows: &[
-            &["budget", "data", "event", "pool", "fold_split", "rule"],
+            &["budget", "data", "event", "execution", "pool", "fold_split", "rule"],
             &["context"],
             &["plan"],
             &["task_batches"],

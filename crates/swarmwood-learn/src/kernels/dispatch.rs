@@ -1,5 +1,8 @@
 //! The one place where a loop compiled for more than the baseline is called.
 
+#[cfg(target_arch = "x86_64")]
+use crate::execution::{InstructionLimit, allows};
+
 /// Defines a public function whose body is compiled for the baseline and, on x86-64, for AVX2; the
 /// better one that the machine can run is called. The body is a module named like the function,
 /// with `portable` and `avx2` inside, so that a test can compare the two. The function may be
@@ -20,7 +23,7 @@ macro_rules! dispatched {
                 return unsafe { $name::avx512($($arg),*) };
             }
             #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
+            if $crate::kernels::dispatch::has_avx2() {
                 // SAFETY: the line above has just found that this machine runs AVX2 instructions,
                 // which is all that the function asks for.
                 #[allow(unsafe_code)]
@@ -53,7 +56,7 @@ macro_rules! dispatched {
         $(#[$doc])*
         pub fn $name$(<$code: $bound>)?($($arg: $kind),*) $(-> $out)? {
             #[cfg(target_arch = "x86_64")]
-            if std::arch::is_x86_feature_detected!("avx2") {
+            if $crate::kernels::dispatch::has_avx2() {
                 // SAFETY: the line above has just found that this machine runs AVX2 instructions,
                 // which is all that the function asks for.
                 #[allow(unsafe_code)]
@@ -78,12 +81,23 @@ macro_rules! dispatched {
     };
 }
 
+/// Whether this machine runs AVX2 instructions.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn has_avx2() -> bool {
+    allows(InstructionLimit::Avx2) && std::arch::is_x86_feature_detected!("avx2")
+}
+
 /// Whether this machine runs the AVX-512 instructions that the widest versions ask for.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn has_avx512() -> bool {
     use std::arch::is_x86_feature_detected as has;
-    has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl")
+    allows(InstructionLimit::Avx512)
+        && has!("avx512f")
+        && has!("avx512bw")
+        && has!("avx512dq")
+        && has!("avx512vl")
 }
 
 pub(super) use dispatched;

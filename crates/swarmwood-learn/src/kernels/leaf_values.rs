@@ -47,7 +47,7 @@ fn find<const ADD: bool>(leaf: &[u8], table: &LeafValues, score: &mut [f32]) {
         return unsafe { x86::find_avx512::<ADD>(leaf, table, score) };
     }
     #[cfg(target_arch = "x86_64")]
-    if table.leaves <= x86::MOST_LEAVES_AVX2 && std::arch::is_x86_feature_detected!("avx2") {
+    if table.leaves <= x86::MOST_LEAVES_AVX2 && super::dispatch::has_avx2() {
         // SAFETY: the line above has just found that this machine runs AVX2 instructions, which is
         // all that the function asks for.
         #[allow(unsafe_code)]

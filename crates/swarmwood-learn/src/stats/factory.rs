@@ -43,14 +43,14 @@ impl BackendFactory for LocalBackends {
         options: BackendOptions,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        Ok(Box::new(Local::new(set, options, context)))
+        Ok(routed(Box::new(Local::new(set, options, context))))
     }
 
     fn open_linear<'a>(
         &'a self,
         set: LinearSet<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        Ok(Box::new(LocalLinear::new(set)))
+        Ok(routed(Box::new(LocalLinear::new(set))))
     }
 
     fn open_particles<'a>(
@@ -58,8 +58,17 @@ impl BackendFactory for LocalBackends {
         set: ParticleSet<'a>,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        Ok(open_local(set, context))
+        Ok(routed(open_local(set, context)))
     }
+}
+
+/// The backend itself, or behind a [`Loopback`](super::Loopback) where a test wants that.
+fn routed<'a>(backend: Box<dyn Backend + 'a>) -> Box<dyn Backend + 'a> {
+    #[cfg(feature = "test-hooks")]
+    if crate::execution::uses_loopback() {
+        return super::loopback::routed(backend);
+    }
+    backend
 }
 
 /// What a model is fitted to: a handle to rows, for backends to open.
