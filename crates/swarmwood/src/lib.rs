@@ -5,6 +5,8 @@ pub mod compress;
 pub mod error;
 pub mod evaluate;
 pub mod export;
+#[cfg_attr(not(feature = "test-hooks"), doc(hidden))]
+pub mod file_faults;
 pub mod memory;
 pub mod message;
 pub mod params;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use swarmwood_search::rng::fingerprint;
 
+use crate::file_faults::{self, FileOperation};
 use crate::{Error, Result};
 
 /// A file being written; it takes its place when it is committed.
@@ -37,10 +38,24 @@ use crate::{Error, Result};
 pub struct Output {
     /// What the user called the file: messages name this one.
     named: PathBuf,
-    writer: BufWriter<File>,
+    writer: BufWriter<OutputFile>,
     /// The file at the side and the place it will take; `None` for devices and pipes, and after the
     /// commit.
     rename: Option<(PathBuf, PathBuf)>,
+}
+
+/// The file behind the buffer.
+#[derive(Debug)]
+struct OutputFile(File);
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        file_faults::write(&self.0, bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 impl Output {
@@ -54,7 +69,7 @@ impl Output {
         let named = path.to_path_buf();
         let place = destination(path)?;
         if let Some(file) = open_descriptor(&place) {
-            return Ok(Output { named, writer: BufWriter::new(file?), rename: None });
+            return Ok(Output { named, writer: BufWriter::new(OutputFile(file?)), rename: None });
         }
 
         let existing = match fs::metadata(&place) {
@@ -66,7 +81,11 @@ impl Output {
             }
             Ok(metadata) if !metadata.is_file() => {
                 let file = OpenOptions::new().write(true).open(&place)?;
-                return Ok(Output { named, writer: BufWriter::new(file), rename: None });
+                return Ok(Output {
+                    named,
+                    writer: BufWriter::new(OutputFile(file)),
+                    rename: None,
+                });
             }
             Ok(metadata) => {
                 // A rename would overwrite even a file that its owner made read-only.
@@ -78,9 +97,10 @@ impl Output {
         };
 
         let (file, side) = create_beside(&place)?;
-        let output = Output { named, writer: BufWriter::new(file), rename: Some((side, place)) };
+        let writer = BufWriter::new(OutputFile(file));
+        let output = Output { named, writer, rename: Some((side, place)) };
         if let Some(metadata) = existing {
-            let file = output.writer.get_ref();
+            let file = &output.writer.get_ref().0;
             // Before the permissions, which a change of the owner may reset.
             keep_owner(file, &metadata);
             file.set_permissions(metadata.permissions())?;
@@ -102,8 +122,8 @@ impl Output {
         self.writer.flush()?;
         if let Some((side, place)) = &self.rename {
             // Without this a crash of the machine could leave the new name with no content.
-            self.writer.get_ref().sync_all()?;
-            fs::rename(side, place)?;
+            file_faults::sync(&self.writer.get_ref().0)?;
+            file_faults::rename(side, place)?;
             self.rename = None;
         }
         Ok(())
@@ -125,7 +145,7 @@ impl Drop for Output {
         if let Some((side, _)) = &self.rename {
             // Nothing can be done about a failure here, and the destination is untouched either
             // way.
-            let _ = fs::remove_file(side);
+            let _ = file_faults::remove(side);
         }
     }
 }
@@ -238,10 +258,8 @@ fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     };
     let own = side_name(name);
     let side = place.with_file_name(format!("{own}.tmp"));
-    if is_left_behind(&side) {
-        // Whatever goes wrong here, there is another name below.
-        let _ = fs::remove_file(&side);
-    }
+    // Whatever goes wrong here, there is another name below.
+    remove_side(&side);
     if let Ok(file) = create(&side) {
         // Between the two steps somebody may have taken the file for one that was left behind.
         if file.try_lock().is_ok() && is_at(&file, &side) {
@@ -259,6 +277,23 @@ fn create_beside(place: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
+/// Takes away what a process that was killed left beside a file, for a run that may end before it
+/// writes the file again.
+pub fn remove_left_behind(path: &Path) {
+    if let Ok(place) = destination(path)
+        && let Some(name) = place.file_name()
+    {
+        remove_side(&place.with_file_name(format!("{}.tmp", side_name(name))));
+    }
+}
+
+fn remove_side(side: &Path) {
+    if is_left_behind(side) {
+        // A file that cannot be removed harms nobody.
+        let _ = file_faults::remove(side);
+    }
+}
+
 /// The beginning of the names of temporary files: short and its own, because the destination's name
 /// may already be as long as a name can be.
 fn side_name(name: &OsStr) -> String {
@@ -268,6 +303,7 @@ fn side_name(name: &OsStr) -> String {
 
 /// Creates a file that was not there; a link in its place is refused.
 fn create(side: &Path) -> io::Result<File> {
+    file_faults::check(FileOperation::Create)?;
     OpenOptions::new().write(true).create_new(true).open(side)
 }
 

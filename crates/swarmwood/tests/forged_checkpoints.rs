@@ -188,3 +188,35 @@ fn published_swarms_survive_forged_checkpoints() {
     let adaptive = [("method", "sgbdt-bins"), few, short, ("depth", "2"), ("adaptive", "true")];
     forge_many("adaptive", "price", &adaptive, 20);
 }
+
+#[test]
+fn a_checkpoint_without_its_state_is_refused() {
+    let directory =
+        std::env::temp_dir().join(format!("swarmwood-stateless-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("run.ckpt");
+    let (few, short) = (("population", "4"), ("iterations", "3"));
+    for (given, missing) in [
+        (&[("method", "swarm"), ("trees", "2"), ("max_leaves", "4")][..], "search"),
+        (&[("method", "swarm-tree"), ("budget", "4"), ("population", "2")], "search"),
+        (&[("method", "cart")], "search"),
+        (&[("method", "sgbdt"), ("trees", "2"), ("depth", "2"), few, short], "swarm"),
+    ] {
+        let (rows, params) = (rows("price"), params(given));
+        let original = checkpoints(&rows, &params, &path).remove(0);
+        for missing in [missing, "events"] {
+            let mut state = snapshot::decode(&original.payload).unwrap();
+            let Datum::Record(fields) = &mut state else { panic!("a state has fields") };
+            let count = fields.len();
+            fields.retain(|(name, _)| name != missing);
+            assert_eq!(fields.len(), count - 1, "{given:?} has no {missing}");
+
+            let forged = Checkpoint { payload: snapshot::encode(&state), ..original.clone() };
+            forged.save(&path).unwrap();
+            let error = train(&rows, &params, &path, true).err().map(|error| error.to_string());
+            let error = error.unwrap_or_else(|| panic!("{given:?} starts anew without {missing}"));
+            assert!(error.contains("leave out --resume"), "{error}");
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -3,8 +3,10 @@
 use swarmwood_search::Datum;
 
 use super::Job;
+use super::event_log::EventLog;
 use crate::checkpoint::{Checkpoint, Identity, Keep, refused, snapshot};
 use crate::message::Message;
+use crate::write::remove_left_behind;
 use crate::{Error, Result};
 
 /// The checkpoints of one run.
@@ -16,6 +18,7 @@ pub(super) struct CheckpointWriter<'a> {
 impl<'a> CheckpointWriter<'a> {
     /// The checkpoints of a run. `pretrained` names the rules that came from a file.
     pub(super) fn new(keep: &'a Keep, job: &Job<'_>, pretrained: Option<u128>) -> Result<Self> {
+        remove_left_behind(&keep.path);
         let mut identity = Identity::of(job.params, job.rows, job.valid)?;
         if let Some(print) = pretrained {
             identity.parameters.push(("pretrained".to_string(), format!("{print:032x}")));
@@ -50,6 +53,18 @@ impl<'a> CheckpointWriter<'a> {
             return Err(self.unread());
         }
         Ok(Some(state))
+    }
+
+    /// The stored state of a search and its events, if there are some to go on from.
+    pub(super) fn load_search(
+        &self,
+        version: u64,
+        warnings: &mut Vec<Message>,
+    ) -> Result<Option<(Datum, EventLog)>> {
+        let Some(state) = self.load(version, warnings)? else { return Ok(None) };
+        let search = state.field("search").ok().cloned();
+        let events = state.field("events").ok().and_then(EventLog::load);
+        search.zip(events).map(Some).ok_or_else(|| self.unread())
     }
 
     /// Stores a state.

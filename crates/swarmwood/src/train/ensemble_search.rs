@@ -92,14 +92,11 @@ fn search(
         job.options.keep.as_ref().map(|keep| CheckpointWriter::new(keep, job, None)).transpose()?;
     let past = checkpoints
         .as_ref()
-        .map(|checkpoints| checkpoints.load(PAYLOAD, warnings))
+        .map(|checkpoints| checkpoints.load_search(PAYLOAD, warnings))
         .transpose()?
         .flatten();
-    let mut events = past
-        .as_ref()
-        .and_then(|past| past.field("events").ok())
-        .and_then(EventLog::load)
-        .unwrap_or_default();
+    let (state, mut events) = past.unzip();
+    let events: &mut EventLog = events.get_or_insert_default();
     let before = events.replay(observer);
 
     let budget = job.budget;
@@ -110,12 +107,13 @@ fn search(
         events.push(&event);
         observer(&event);
         steps += 1;
-        if let Some(checkpoints) =
-            checkpoints.as_ref().filter(|checkpoints| checkpoints.is_due(steps))
+        // After a failure the run ends, and its last step must not hide why.
+        if let Some(checkpoints) = checkpoints
+            .as_ref()
+            .filter(|checkpoints| failure.is_none() && checkpoints.is_due(steps))
         {
-            failure = checkpoints
-                .save(PAYLOAD, vec![("events", events.save()), ("search", state())])
-                .err();
+            let fields = vec![("events", events.save()), ("search", state())];
+            failure = checkpoints.save(PAYLOAD, fields).err();
         }
         if failure.is_some() {
             budget.cancel();
@@ -123,9 +121,8 @@ fn search(
     };
 
     let config = config(job.params);
-    let state = past.as_ref().and_then(|past| past.field("search").ok());
     let set = TrainingSet::new(data, valid, job.objective);
-    let fit = ensemble::train(set, &config, job.context(), state, &mut observer);
+    let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
     if let Some(failure) = failure {
         return Err(failure);
     }

@@ -36,13 +36,12 @@ pub(super) fn run_logged<R>(
     search: impl FnOnce(&mut TaskLog<'_>) -> Result<R>,
 ) -> Result<R> {
     let started = Instant::now();
-    let past =
-        checkpoints.map(|checkpoints| checkpoints.load(PAYLOAD, warnings)).transpose()?.flatten();
-    let mut events = past
-        .as_ref()
-        .and_then(|past| past.field("events").ok())
-        .and_then(EventLog::load)
-        .unwrap_or_default();
+    let past = checkpoints
+        .map(|checkpoints| checkpoints.load_search(PAYLOAD, warnings))
+        .transpose()?
+        .flatten();
+    let (state, mut events) = past.unzip();
+    let events: &mut EventLog = events.get_or_insert_default();
     let before = events.replay(observer);
 
     let (mut steps, mut fault) = (0, None);
@@ -60,9 +59,8 @@ pub(super) fn run_logged<R>(
             job.budget.cancel();
         }
     };
-    let state = past.as_ref().and_then(|past| past.field("search").ok());
-    let mut log =
-        TaskLog::new(state, &mut observer).map_err(|error| refused(checkpoints, &error))?;
+    let mut log = TaskLog::new(state.as_ref(), &mut observer)
+        .map_err(|error| refused(checkpoints, &error))?;
     let found = search(&mut log);
     match fault {
         Some(fault) => Err(fault),

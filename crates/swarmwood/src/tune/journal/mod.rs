@@ -20,7 +20,7 @@ mod view;
 pub(super) mod worker;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ pub use view::{StudyRecord, read};
 
 use checksum::LineChain;
 
+use crate::file_faults::{self, FileOperation};
 use crate::{Error, Result};
 
 /// How every journal begins.
@@ -68,8 +69,9 @@ impl Journal {
                 message: "is not a file".to_string(),
             });
         }
-        let file =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fault)?;
+        let file = file_faults::check(FileOperation::Create)
+            .and_then(|()| OpenOptions::new().read(true).append(true).create(true).open(path))
+            .map_err(fault)?;
         if let Some(directory) = path.parent() {
             // So that the name outlives a crash of the machine; what cannot be opened cannot be
             // helped.
@@ -123,6 +125,24 @@ impl Journal {
     }
 }
 
+fn write_all(file: &File, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file_faults::write(file, bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The bytes alone: when the file was changed is of no interest.
+fn sync(file: &File) -> io::Result<()> {
+    file_faults::check(FileOperation::Sync)?;
+    file.sync_data()
+}
+
 /// Tries to lock a file until it works, or for so long; whether it worked.
 fn wait_for_lock(
     longest: Duration,
@@ -164,7 +184,7 @@ impl JournalLock<'_> {
         }
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         if whole < bytes.len() {
-            let source = journal.file.set_len(journal.known + whole as u64);
+            let source = file_faults::truncate(&journal.file, journal.known + whole as u64);
             source.map_err(|source| Error::Write { path: journal.path.clone(), source })?;
             self.truncated = true;
             bytes.truncate(whole);
@@ -197,11 +217,11 @@ impl JournalLock<'_> {
             bytes.extend_from_slice(chain.seal(line).as_bytes());
             bytes.push(b'\n');
         }
-        let written = journal.file.write_all(&bytes).and_then(|()| journal.file.sync_data());
+        let written = write_all(&journal.file, &bytes).and_then(|()| sync(&journal.file));
         if let Err(source) = written {
             // Part of it may be there. If it cannot be taken away either, the next to open the
             // journal cuts it off.
-            let _ = journal.file.set_len(journal.known);
+            let _ = file_faults::truncate(&journal.file, journal.known);
             return Err(Error::Write { path: journal.path.clone(), source: with_help(source) });
         }
         journal.known += bytes.len() as u64;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::JournalLock;
+use crate::file_faults::{self, FileOperation};
 use crate::write::is_at;
 use crate::{Error, Result};
 
@@ -52,6 +53,7 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Creates a lock file, or opens the one that a dead process left.
 fn create(path: &Path) -> io::Result<File> {
+    file_faults::check(FileOperation::Create)?;
     match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
         created => created,
@@ -102,7 +104,7 @@ impl Worker {
                 let path = path_of(journal.path(), number);
                 if fs::symlink_metadata(&path).is_ok_and(|file| file.is_file()) {
                     // A file that cannot be removed harms nobody.
-                    let _ = fs::remove_file(path);
+                    let _ = file_faults::remove(&path);
                 }
             }
         }
@@ -112,7 +114,7 @@ impl Worker {
     pub fn leave(self, journal: &JournalLock<'_>) {
         self.sweep(journal);
         // A file that stays is taken by the next process with this number.
-        let _ = fs::remove_file(&self.path);
+        let _ = file_faults::remove(&self.path);
     }
 }
 
