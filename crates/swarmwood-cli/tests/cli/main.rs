@@ -11,6 +11,7 @@ mod files;
 mod happy;
 mod hostile_names;
 mod imports;
+mod kills;
 mod memory;
 mod outputs;
 mod papers;
