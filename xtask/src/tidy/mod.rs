@@ -5,6 +5,7 @@
 //! `the_workspace_is_tidy` runs all rules on the workspace, so plain `cargo test` checks them.
 
 mod border;
+mod dependencies;
 mod features;
 mod files;
 mod functions;
@@ -53,6 +54,7 @@ const RULES: &[TidyRule] = &[
     names::machine_traces,
     functions::function_lengths,
     border::python_calls_are_guarded,
+    dependencies::packages_are_budgeted,
     source::forbidden_words,
     vocabulary::no_dialect,
     vocabulary::type_names_are_unique,

@@ -297,3 +297,19 @@ fn repeated_type_names_are_reported() {
         ["crates/a/src/y.rs:1: type 'Node' is defined in crates/a/src/x.rs, too; rename one"]
     );
 }
+
+#[test]
+fn packages_beyond_the_budget_and_from_elsewhere_are_reported() {
+    let registry = "[[package]]\nname = \"a\"\nsource = \"registry+https://r\"\n";
+    let own = "[[package]]\nname = \"swarmwood\"\n";
+    let rule = dependencies::packages_are_budgeted;
+    assert_eq!(faults_of(rule, &[("Cargo.lock", &[own, registry].concat())]), [""; 0]);
+
+    let git = "[[package]]\nname = \"b\"\nsource = \"git+https://g\"\n";
+    let reported = faults_of(rule, &[("Cargo.lock", &[own, git].concat())]);
+    let fault = "a package comes from \"git+https://g\"; use a released version";
+    assert_eq!(reported, [format!("Cargo.lock:5: {fault}")]);
+
+    let many = faults_of(rule, &[("Cargo.lock", &registry.repeat(1000))]);
+    assert!(many[0].contains("1000 packages, but the budget is"), "{many:?}");
+}
