@@ -13,7 +13,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean
+.PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep \
+	fuzz-arrow torture soak deny sanitize
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +124,58 @@ reproduce-quick: evidence-tools ## Run all experiments on a small scale, without
 
 evidence: reproduce-quick ## Run the small scale, then, with DATA=directory, all experiments in full
 	@$(if $(DATA),$(MAKE) --no-print-directory reproduce EXPERIMENT=all,echo "give DATA=directory to run everything in full")
+
+# Fuzzing with the coverage pass of the compiler, for one target or for all in turn.
+# What was found stays in $(TARGET)/fuzz/found; `make fuzz-keep` renews the corpora in git with it.
+SECONDS ?= 140
+FUZZ ?= all
+SEED ?= 1
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+FOUND := $(TARGET)/fuzz/found
+FUZZER := $(TARGET)/fuzz/$(HOST)/fuzz/swarmwood-fuzz
+COVERAGE := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
+
+$(FUZZER): FORCE
+	@RUSTFLAGS="$(COVERAGE)" $(CARGO) build --quiet --profile fuzz --target $(HOST) --target-dir $(TARGET)/fuzz --package swarmwood-fuzz
+
+fuzz: $(FUZZER) ## Fuzz readers and training: make fuzz SECONDS=600 FUZZ=parquet SEED=7
+	@$(FUZZER) run $(FUZZ) $(SECONDS) $(SEED) $(FOUND)
+
+fuzz-keep: $(FUZZER)
+	@$(FUZZER) keep $(FUZZ) $(FOUND)
+
+EXECUTIONS ?= 100000
+fuzz-arrow: ## Fuzz the Arrow interface of the Python package: make fuzz-arrow EXECUTIONS=1000000 SEED=7
+	@ARROW_EXECUTIONS=$(EXECUTIONS) ARROW_SEED=$(SEED) $(FRESH)/bin/python -m pytest -q -s python/tests/test_arrow_fuzz.py
+
+FORCE:
+
+# The long versions of tests: the whole kill matrix, the leak test, and models of the development build compared with those
+# of the release build.
+torture: ## Run the long reliability tests: every kill, leaks, debug ≡ release (an hour)
+	@$(CARGO) test --quiet --workspace --all-features --release -- --ignored torture --nocapture
+	@MODELS=$(abspath $(TARGET))/models-debug $(CARGO) test --quiet --package swarmwood --all-features --test determinism -- --ignored store
+	@MODELS=$(abspath $(TARGET))/models-release $(CARGO) test --quiet --package swarmwood --all-features --test determinism --release -- --ignored store
+	@diff -r $(TARGET)/models-debug $(TARGET)/models-release && echo "  ok  debug and release models are the same bytes"
+
+HOURS ?= 2
+soak: ## Random runs, kills and tables for hours: make soak HOURS=2 SEED=7
+	@$(CARGO) build --quiet --release --package swarmwood-cli --package swarmwood-fuzz
+	@$(TARGET)/release/swarmwood-soak $(TARGET)/release/swarmwood $(HOURS) $(SEED) $(TARGET)/soak
+
+deny: ## Check licences, sources and known vulnerabilities of dependencies (needs cargo-deny)
+	@$(CARGO) deny --all-features check
+
+# Races and memory errors: the pool in Miri with different schedules; pool, kernels and backends, and all readers, under
+# sanitizers. The toolchain needs the components miri and rust-src.
+NIGHTLY ?= nightly
+SANITIZED := $(CARGO) +$(NIGHTLY) test --quiet -Zbuild-std --target $(HOST)
+sanitize: ## Run tests of threads, kernels and readers in Miri and under sanitizers (needs a nightly toolchain)
+	@MIRIFLAGS="-Zmiri-many-seeds=0..16 -Zmiri-disable-isolation" $(CARGO) +$(NIGHTLY) miri test --quiet \
+		--target-dir $(TARGET)/miri --package swarmwood-learn --lib pool::
+	@for sanitizer in address thread; do RUSTFLAGS=-Zsanitizer=$$sanitizer $(SANITIZED) --target-dir $(TARGET)/$$sanitizer \
+		--package swarmwood-learn --lib -- pool:: kernels:: stats:: || exit 1; done
+	@RUSTFLAGS=-Zsanitizer=address $(SANITIZED) --target-dir $(TARGET)/address --package swarmwood-fuzz --test smoke
 
 bench/.venv/ready: bench/requirements.txt
 	@echo "swarmwood: preparing the Python tools in bench/.venv (some minutes the first time)"
