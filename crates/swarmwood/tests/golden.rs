@@ -42,7 +42,7 @@ const SMALL: (&str, &str) = ("population", "20");
 const SHORT: (&str, &str) = ("iterations", "12");
 const ADAPTIVE: (&str, &str) = ("adaptive", "true");
 
-const RUNS: [Run; 31] = [
+const RUNS: [Run; 33] = [
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
