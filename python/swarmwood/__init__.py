@@ -1,7 +1,8 @@
 """Gradient boosting and decision trees found by search.
 
 The estimators are compatible with scikit-learn: `GreedyBoostClassifier`, `GreedyBoostRegressor`,
-`SwarmBoostClassifier`, `SwarmBoostRegressor`, `SwarmTreeClassifier` and `SwarmTreeRegressor`.
+`SwarmBoostClassifier`, `SwarmBoostRegressor`, `SwarmTreeClassifier`, `SwarmTreeRegressor`,
+`TreeSumClassifier` and `TreeSumRegressor`.
 `SchemataSearchCV` tunes any estimator, `Tuner` optimises any function, `swarmwood.optuna` has
 samplers for Optuna, `compress` makes a small model of a large one, and `swarmwood.plot` draws with
 matplotlib.
@@ -16,6 +17,8 @@ from swarmwood._estimators import (
     SwarmBoostRegressor,
     SwarmTreeClassifier,
     SwarmTreeRegressor,
+    TreeSumClassifier,
+    TreeSumRegressor,
 )
 from swarmwood._search_cv import SchemataSearchCV
 from swarmwood._space import Choice, Integer, Ordered, Real
@@ -38,6 +41,8 @@ __all__ = [
     "SwarmTreeClassifier",
     "SwarmTreeRegressor",
     "SwarmwoodError",
+    "TreeSumClassifier",
+    "TreeSumRegressor",
     "Trial",
     "Tuner",
     "__version__",

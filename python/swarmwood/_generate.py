@@ -24,7 +24,7 @@ from typing import Any
 
 from swarmwood._classifier import Classifier
 from swarmwood._regressor import Regressor
-from swarmwood._single import SingleTree
+from swarmwood._rules import Rules
 '''
 
 #: Summary and description of each pair of estimators.
@@ -42,6 +42,11 @@ DESCRIPTIONS = {
         "A single interpretable tree whose splits are optimised together.",
         "The default method searches whole trees and keeps the tree of CART where that is better "
         "in cross-validation. `rules_` has the tree as a small set of rules.",
+    ),
+    "TreeSum": (
+        "A sum of a few small trees with a total number of splits.",
+        "Splits and leaf values of all trees are optimised together; a single tree is kept where "
+        "that is better in cross-validation. `rules_` has the model as rules with points.",
     ),
 }
 
@@ -94,9 +99,10 @@ def methods_of(family: str, task: str) -> tuple[str, ...]:
     def belongs(method: dict[str, Any]) -> bool:
         if family == "SwarmTree":
             return bool(method["single_tree"])
-        return not method["single_tree"] and (method["name"] == "greedy") == (
-            family == "GreedyBoost"
-        )
+        named = {"GreedyBoost": "greedy", "TreeSum": "tree-sum"}
+        if family in named:
+            return bool(method["name"] == named[family])
+        return not method["single_tree"] and method["name"] not in named.values()
 
     return tuple(
         method["name"]
@@ -247,9 +253,8 @@ def estimator(family: str, task: str) -> str:
     methods = methods_of(family, task)
     parameters = parameters_of(family, task)
     summary, notes = DESCRIPTIONS[family]
-    bases = f"SingleTree, {task}" if family == "SwarmTree" else task
 
-    lines = [f"class {family}{task}({bases}):", f'    """{summary}', ""]
+    lines = [f"class {family}{task}(Rules, {task}):", f'    """{summary}', ""]
     lines += wrapped(notes, 4)
     lines += ["", "    Parameters", "    ----------"]
     for name, kind, default, text in parameters:

@@ -10,10 +10,17 @@ from swarmwood import (
     SwarmBoostRegressor,
     SwarmTreeClassifier,
     SwarmTreeRegressor,
+    TreeSumClassifier,
+    TreeSumRegressor,
 )
 
-CLASSIFIERS = [GreedyBoostClassifier, SwarmBoostClassifier, SwarmTreeClassifier]
-REGRESSORS = [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor]
+CLASSIFIERS = [
+    GreedyBoostClassifier,
+    SwarmBoostClassifier,
+    SwarmTreeClassifier,
+    TreeSumClassifier,
+]
+REGRESSORS = [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor, TreeSumRegressor]
 
 #: An estimator for every method, with short searches.
 METHODS = [
@@ -22,6 +29,7 @@ METHODS = [
     (SwarmBoostClassifier, {"method": "sgbdt", "n_jobs": 1, "iterations": 5}),
     (SwarmBoostClassifier, {"method": "sgbdt-bins", "n_jobs": 1, "iterations": 5}),
     (SwarmBoostClassifier, {"method": "psgbdt", "n_jobs": 1, "iterations": 5}),
+    (TreeSumClassifier, {"n_jobs": 1, "budget": 20}),
     (SwarmTreeClassifier, {"method": "swarm-tree", "n_jobs": 1}),
     (SwarmTreeClassifier, {"method": "cart", "n_jobs": 1}),
     (SwarmTreeClassifier, {"method": "apso-tree", "n_jobs": 1, "iterations": 5}),
@@ -32,6 +40,7 @@ METHODS = [
     (SwarmBoostRegressor, {"method": "sgbdt", "n_jobs": 1, "iterations": 5, "population": 20}),
     (SwarmBoostRegressor, {"method": "sgbdt-bins", "n_jobs": 1, "iterations": 5, "population": 20}),
     (SwarmBoostRegressor, {"method": "psgbdt", "n_jobs": 1, "iterations": 5, "population": 20}),
+    (TreeSumRegressor, {"n_jobs": 1, "budget": 20}),
     (SwarmTreeRegressor, {"method": "swarm-tree", "n_jobs": 1}),
     (SwarmTreeRegressor, {"method": "cart", "n_jobs": 1}),
 ]

@@ -20,6 +20,8 @@ from swarmwood import (
     SwarmBoostRegressor,
     SwarmTreeClassifier,
     SwarmTreeRegressor,
+    TreeSumClassifier,
+    TreeSumRegressor,
     _core,
     _estimator,
     _generate,

@@ -172,6 +172,8 @@ fn learners_of_one_tree_survive_forged_checkpoints() {
     forge_many("cart", "price", &[("method", "cart")], 20);
     let limited = [("method", "swarm-tree"), ("budget", "8"), ("population", "2")];
     forge_many("swarm-tree", "grade", &limited, 25);
+    let sum = [("method", "tree-sum"), ("budget", "6"), ("total_splits", "4")];
+    forge_many("tree-sum", "grade", &sum, 25);
     let short = ("iterations", "4");
     forge_many("tso-tree", "grade", &[("method", "tso-tree"), short, ("depth", "3")], 25);
     let split = [("method", "split-tree"), short, ("population", "6"), ("depth", "3")];

@@ -42,7 +42,7 @@ const SMALL: (&str, &str) = ("population", "20");
 const SHORT: (&str, &str) = ("iterations", "12");
 const ADAPTIVE: (&str, &str) = ("adaptive", "true");
 
-const RUNS: [Run; 33] = [
+const RUNS: &[Run] = &[
     ("depth", "price", &[]),
     ("leaf", "price", &[("growth", "leaf"), ("depth", "0"), ("max_leaves", "20")]),
     ("oblivious", "price", &[("growth", "oblivious"), ("depth", "5")]),
@@ -116,6 +116,9 @@ const RUNS: [Run; 33] = [
             SHORT,
         ],
     ),
+    ("tree-sum", "price", &[("method", "tree-sum"), ("total_splits", "7"), ("budget", "12")]),
+    ("tree-sum classes", "bought", &[("method", "tree-sum"), ("budget", "6"), ("guard", "false")]),
+    ("tree-sum grades", "grade", &[("method", "tree-sum"), ("total_splits", "4"), ("budget", "6")]),
     ("cart", "price", &[("method", "cart"), ("max_leaves", "40"), ("depth", "0")]),
     (
         "cart classes",

@@ -75,6 +75,7 @@ fn learners_of_one_tree_resume_after_a_time_limit() {
         "cart",
         "swarm-tree",
         "swarm-tree --budget 44 --population 3",
+        "tree-sum --budget 30 --total-splits 6",
         "apso-tree --ignore town --prune 1-se --repeats 3 --iterations 60",
         "apso-tree --ignore town --prune 1-se --optimizer ga --repeats 2 --select-by cross-validation --iterations 30",
         "tso-tree --iterations 60",

@@ -108,6 +108,74 @@ fn python_and_sql_agree_with_the_model() {
     assert!(check_python_and_sql(&dir).starts_with("3 different"));
 }
 
+/// Runs the function and the expression of rules with points and compares with the predictions.
+const COMPARE_SUM: &str = r#"
+import csv, sqlite3, sys
+text_columns = {"town"}
+def value(name, text):
+    return None if text == "" else text if name in text_columns else float(text)
+rows = [{name: value(name, text) for name, text in row.items()} for row in csv.DictReader(open("new.csv"))]
+expected = [float(row[sys.argv[1]]) for row in csv.DictReader(open("p.csv"))]
+space = {}
+exec(open("rules.py").read(), space)
+names = [name for name in rows[0] if name in ("size", "age", "town")]
+base = sqlite3.connect(":memory:")
+base.execute("create table t (%s)" % ", ".join(n + (" text" if n in text_columns else " real") for n in names))
+base.executemany("insert into t values (%s)" % ", ".join("?" * len(names)), [[row[n] for n in names] for row in rows])
+sql = [value for value, in base.execute("select (%s) from t order by rowid" % open("rules.sql").read())]
+assert len(sql) == len(expected) == len(rows) > 100
+for row, wanted, told in zip(rows, expected, sql):
+    found = space["predict"](row)
+    found = found[sys.argv[2]] if isinstance(found, dict) else found
+    assert abs(found - wanted) < 1e-9 * (1 + abs(wanted)), ("python", row, wanted, found)
+    if len(sys.argv) < 3:
+        assert abs(told - wanted) < 1e-9 * (1 + abs(wanted)), ("sql", row, wanted, told)
+print(len(set(expected)))
+"#;
+
+#[test]
+fn sums_of_trees_are_rules_with_points() {
+    let dir = Scratch::new();
+    dir.file("b.csv", binary(400, 3)).file("r.csv", regression(400, 4));
+    dir.file("new.csv", with_edge_cases(&binary(150, 5)));
+    let compare = |column: &[&str]| {
+        dir.run("predict m.json new.csv --out p.csv -q").works();
+        dir.run("rules m.json --format python --out rules.py -q").works();
+        dir.run("rules m.json --format sql --out rules.sql -q").works();
+        let mut python = Command::new("python3");
+        let run = python.args(["-c", COMPARE_SUM]).args(column).current_dir(dir.path()).output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        String::from_utf8_lossy(&run.stdout).trim().parse::<usize>().unwrap()
+    };
+
+    let sum = "--method tree-sum --guard=false --budget 20 --total-splits 6 -q";
+    dir.run(&format!("train r.csv --target price {sum} --out m.json")).works();
+    assert!(compare(&["prediction"]) > 6, "more predictions than rules");
+    let text = dir.run("rules m.json").works().out;
+    assert!(text.contains("with 6 splits") && text.contains("\nintercept +"), "{text}");
+    let counted = dir.run("rules m.json --data r.csv").works().out;
+    assert!(counted.contains("support was counted on 400 rows of data"), "{counted}");
+    assert_eq!(
+        counted.replace("was counted on 400 rows of data", ""),
+        text.replace("is that of the 400 training rows", ""),
+        "covers are counts of the rows"
+    );
+    let table = dir.run("rules m.json --format markdown").works().out;
+    assert!(table.contains("| group | if | points | rows |"), "{table}");
+    let json = dir.run("rules m.json --format json").works().out;
+    assert!(json.contains("\"intercept\"") && json.contains("\"groups\""), "{json}");
+
+    dir.run(&format!("train b.csv --target sold {sum} --out m.json")).works();
+    assert!(compare(&["probability_yes"]) > 6);
+    let boosted = "--method greedy --trees 5 --depth 2 -q";
+    dir.run(&format!("train r.csv --target price {boosted} --out m.json")).works();
+    assert!(compare(&["prediction"]) > 6, "rules of any small sum");
+
+    dir.run("train r.csv --target price --method greedy --trees 200 -q --out m.json").works();
+    dir.fails("rules m.json", 2, &["at most 1000 are written as rules"]);
+}
+
 #[test]
 fn rules_have_statistics() {
     let dir = Scratch::new();
@@ -147,22 +215,23 @@ fn rules_have_statistics() {
 }
 
 #[test]
-fn models_of_many_trees_have_no_rules() {
+fn models_of_many_trees_have_no_picture_and_linear_ones_no_rules() {
     let dir = Scratch::new();
     dir.file("b.csv", binary(200, 1)).file("c.csv", classes(200, 1));
     dir.run("train b.csv --target sold --method greedy --trees 3 --out m.json").works();
     dir.fails(
-        "rules m.json --out r.txt",
+        "inspect m.json --plot t.svg",
         2,
         &["m.json: the model has 3 rounds", "--trees 1 --learning-rate 1"],
     );
-    dir.fails("inspect m.json --plot t.svg", 2, &["m.json: the model has 3 rounds"]);
     dir.run("train c.csv --target colour --method greedy --trees 1 --out m.json").works();
     dir.fails(
-        "rules m.json",
+        "inspect m.json --plot t.svg",
         2,
         &["m.json: the model has one tree per class and their rules differ"],
     );
+    let text = dir.run("rules m.json").works().out;
+    assert!(text.contains("the probability of a class is"), "{text}");
     dir.run("train b.csv --target sold --method greedy --booster gblinear --trees 2 --out m.json")
         .works();
     dir.fails("rules m.json", 2, &["m.json: the model is linear"]);

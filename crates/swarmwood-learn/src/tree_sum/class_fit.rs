@@ -32,8 +32,8 @@ pub(super) fn fit_classes(fit: &mut SumFit, rows: &SumRows<'_>, ridge: f64) {
     odds.iter().for_each(|odds| sums.iter_mut().zip(odds).for_each(|(sum, odd)| *sum += odd));
     let mut loss = f64::INFINITY;
     for _ in 0..ROUNDS {
-        for class in 0..outputs {
-            class_step(fit, rows, ridge, class, (&mut odds[class], &mut sums));
+        for (class, odds) in odds.iter_mut().enumerate() {
+            class_step(fit, rows, ridge, class, (odds, &mut sums));
         }
         let of_row = |row: usize| {
             let own = (0..outputs).find(|&class| rows.targets[class][row] == 1.0);

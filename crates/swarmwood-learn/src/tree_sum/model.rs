@@ -35,20 +35,30 @@ pub(super) fn assemble(
     splits: Vec<Vec<Split>>,
     report: TreeSumReport,
 ) -> TreeSumFit {
-    let outputs = rows.outputs();
     let centre = match rows.table.target() {
         RankTarget::Numbers { centre, .. } => *centre,
         RankTarget::Classes { .. } => 0.0,
     };
-    let base = fit.intercept.iter().map(|value| value * rows.scale + centre).collect();
+    let mut base: Vec<f64> =
+        fit.intercept.iter().map(|value| value * rows.scale + centre).collect();
     let mut members = Vec::new();
     for (at, splits) in splits.into_iter().enumerate() {
-        for output in 0..outputs {
-            let tree = tree_of_output(fit, rows, (at, output), &splits);
+        for (output, base) in base.iter_mut().enumerate() {
+            let mut tree = tree_of_output(fit, rows, (at, output), &splits);
+            *base += move_reference(&mut tree);
             members.push(Member { output: output as u32, shape: Shape::Ordinary(tree) });
         }
     }
     TreeSumFit { base, members, report }
+}
+
+/// Moves the value of the leaf with the most rows to the intercept: a row for which no rule is
+/// remarkable gets the intercept alone.
+fn move_reference(tree: &mut Tree) -> f64 {
+    let largest = tree.leaves.iter().reduce(|a, b| if b.cover > a.cover { b } else { a });
+    let reference = largest.map_or(0.0, |leaf| leaf.value);
+    tree.leaves.iter_mut().for_each(|leaf| leaf.value -= reference);
+    reference
 }
 
 fn tree_of_output(

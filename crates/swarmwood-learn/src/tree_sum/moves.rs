@@ -9,7 +9,7 @@ use crate::rule::{Cut, RankRule};
 use super::leaf_fit::{SumFit, bottom_nodes, row_loss};
 use super::rows::SumRows;
 use super::search::SumSearch;
-use super::split_scan::{JointGain, SplitCandidate, SplitScan};
+use super::split_scan::{JointGain, SplitScan, SumSplit};
 
 /// Candidates whose joint gain is computed.
 const JOINT_CANDIDATES: usize = 10;
@@ -85,7 +85,7 @@ impl SumSearch<'_> {
         fit: &SumFit,
         features: &[u32],
         noise: Option<&mut Stream>,
-    ) -> Option<SplitCandidate> {
+    ) -> Option<SumSplit> {
         let derivatives = fit.derivatives(self.rows);
         let scan = SplitScan {
             rows: self.rows,
@@ -96,18 +96,18 @@ impl SumSearch<'_> {
         };
         let mut candidates = scan.candidates(features);
         if let Some(stream) = noise {
-            let noisy = |one: &mut SplitCandidate| one.gain *= (GAIN_NOISE * stream.normal()).exp();
+            let noisy = |one: &mut SumSplit| one.gain *= (GAIN_NOISE * stream.normal()).exp();
             candidates.iter_mut().for_each(noisy);
         }
         candidates.sort_by(|a, b| b.gain.total_cmp(&a.gain));
         candidates.truncate(JOINT_CANDIDATES);
 
         let joint = JointGain::new(&scan);
-        let mut best: Option<SplitCandidate> = None;
+        let mut best: Option<SumSplit> = None;
         for candidate in candidates {
             let gain = joint.of(&candidate);
             if gain > 1e-9 * fit.loss && best.as_ref().is_none_or(|best| gain > best.gain) {
-                best = Some(SplitCandidate { gain, ..candidate });
+                best = Some(SumSplit { gain, ..candidate });
             }
         }
         best

@@ -97,8 +97,8 @@ impl CoarseColumn {
         let last_rank = bin_ends(&counts[1..], bins);
         let mut of_rank = vec![0_u16; ranks + 1];
         let mut code = 1;
-        for rank in 1..=ranks {
-            of_rank[rank] = code;
+        for (rank, of_rank) in of_rank.iter_mut().enumerate().skip(1) {
+            *of_rank = code;
             if usize::from(last_rank[usize::from(code) - 1]) == rank {
                 code += 1;
             }

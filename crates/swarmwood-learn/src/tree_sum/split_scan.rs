@@ -12,7 +12,7 @@ use super::rows::{CoarseColumn, SumRows};
 
 /// A split that could be added.
 #[derive(Debug, Clone)]
-pub(super) struct SplitCandidate {
+pub(super) struct SumSplit {
     /// How much it lowers the loss.
     pub(super) gain: f64,
     /// The tree; one more than there are for a new one.
@@ -52,7 +52,7 @@ struct ScanHistogram {
 
 impl SplitScan<'_> {
     /// The best split of every leaf and feature.
-    pub(super) fn candidates(&self, features: &[u32]) -> Vec<SplitCandidate> {
+    pub(super) fn candidates(&self, features: &[u32]) -> Vec<SumSplit> {
         let mut candidates = Vec::new();
         let mut histogram = ScanHistogram::default();
         let root = vec![0_u16; self.rows.len()];
@@ -67,7 +67,7 @@ impl SplitScan<'_> {
                 for leaf in 0..leaves {
                     let value = self.leaf_value(tree, leaf);
                     let best = self.best_cut(&histogram, leaf, column, &value);
-                    candidates.extend(best.map(|(gain, cut, missing_right)| SplitCandidate {
+                    candidates.extend(best.map(|(gain, cut, missing_right)| SumSplit {
                         gain,
                         tree,
                         leaf: leaf as u16,
@@ -240,7 +240,7 @@ impl<'a> JointGain<'a> {
     }
 
     /// By how much a split lowers the loss if all values are fitted again.
-    pub(super) fn of(&self, candidate: &SplitCandidate) -> f64 {
+    pub(super) fn of(&self, candidate: &SumSplit) -> f64 {
         let SplitScan { rows, fit, derivatives, ridge, .. } = *self.scan;
         let outputs = rows.outputs();
         let is_new = candidate.tree == fit.trees.len();

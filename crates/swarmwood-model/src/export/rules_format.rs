@@ -181,7 +181,7 @@ pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
     vec![
         format!(
             "{} with {}: one rule of each group applies to a row, and its score is the intercept \
-             plus their points",
+             plus their points; where no rule is listed, there are none",
             quantity(groups, "group"),
             quantity(splits, "split")
         ),

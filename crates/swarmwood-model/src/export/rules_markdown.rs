@@ -56,7 +56,8 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
     let base: Vec<String> = rules.model.base.iter().map(|&value| points(value)).collect();
     text.push_str(&format!("| | *intercept* | {} | |\n", base.join(" | ")));
     for (at, group) in rules.groups.iter().enumerate() {
-        for rule in &group.rules {
+        let listed = group.rules.iter().filter(|rule| rule.has_points());
+        for rule in listed {
             let conditions: Vec<String> =
                 rule.conditions.iter().map(|one| escape(&phrase(rules.schema(), one))).collect();
             let when = match conditions.is_empty() {

@@ -62,7 +62,8 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
     text.push_str(&format!("\nintercept {}\n", all(&|at| rules.model.base.get(at).copied())));
     for (at, group) in rules.groups.iter().enumerate() {
         text.push_str(&format!("\ngroup {}\n", at + 1));
-        for rule in &group.rules {
+        let listed = group.rules.iter().filter(|rule| rule.has_points());
+        for rule in listed {
             let conditions: Vec<String> =
                 rule.conditions.iter().map(|one| phrase(rules.schema(), one)).collect();
             let when = match conditions.is_empty() {
@@ -74,7 +75,8 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
                 support => format!(" ({support})"),
             };
             let told = all(&|output| points_of(group, rule, output));
-            text.push_str(&format!("  {when} THEN {told}{support}\n"));
+            let then = if conditions.is_empty() { ":" } else { " THEN" };
+            text.push_str(&format!("  {when}{then} {told}{support}\n"));
         }
     }
     text

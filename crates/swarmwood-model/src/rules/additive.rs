@@ -1,8 +1,9 @@
 //! A sum of trees as a table of rules with points: every group has one rule for each row, and the
 //! score is the intercept plus the points of these rules.
 //!
-//! A group is a tree, or the trees of a round that have the same splits. The leaf with the most
-//! conditions is the group's default, which needs none: the others cover all other inputs.
+//! A group is a tree, or the trees of a round that have the same splits. A leaf without points, or
+//! else the one with the most conditions, is the group's default, which needs none: the others
+//! cover all other inputs.
 //!
 //! **Invariant:** points add up to the raw score of the model on every input, to the bit.
 
@@ -163,7 +164,9 @@ fn rules_of_trees(trees: &[&Tree], schema: &Schema) -> Vec<AdditiveRule> {
 
     let size = |rule: &AdditiveRule| rule.conditions.iter().map(RuleCondition::size).sum::<usize>();
     let default = (0..rules.len()).reduce(|a, b| {
-        let sizes = [a, b].map(|at| (size(&rules[at]), rules[at].support.unwrap_or(0.0)));
+        let rank =
+            |rule: &AdditiveRule| (!rule.has_points(), size(rule), rule.support.unwrap_or(0.0));
+        let sizes = [a, b].map(|at| rank(&rules[at]));
         if sizes[1] > sizes[0] { b } else { a }
     });
     if let Some(default) = default {
@@ -172,6 +175,13 @@ fn rules_of_trees(trees: &[&Tree], schema: &Schema) -> Vec<AdditiveRule> {
         rules.push(rule);
     }
     rules
+}
+
+impl AdditiveRule {
+    /// Whether it changes any score.
+    pub fn has_points(&self) -> bool {
+        self.points.iter().any(|points| *points != 0.0)
+    }
 }
 
 impl AdditiveGroup {

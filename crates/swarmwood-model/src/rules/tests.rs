@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{SampleRng, SampleSize, model, oblivious, rows, tree};
+use crate::samples::{SampleRng, SampleSize, any_model, model, oblivious, rows, tree};
 use crate::*;
 
 /// A model of one random tree with few distinct predictions: a number, two classes or three.
@@ -113,6 +113,30 @@ proptest! {
         if let Ok(merged) = tree.rules(RuleMerge::Cells) {
             check_agreement(&model, &merged, seed);
         }
+    }
+}
+
+proptest! {
+    #[test]
+    fn points_add_up_to_the_raw_scores(model in any_model(), seed in any::<u64>()) {
+        let table = match (model.additive_rules(), &model.body) {
+            (Ok(table), _) => table,
+            (Err(AdditiveRulesError::Linear), Body::Linear(_)) => return Ok(()),
+            (Err(AdditiveRulesError::Leaves { leaves }), _) => {
+                prop_assert!(leaves > MAX_TABLE_LEAVES);
+                return Ok(());
+            }
+            (Err(other), _) => panic!("{other}"),
+        };
+        for row in rows(seed, &model, 60) {
+            let raw = model.raw_row(&row, None).unwrap();
+            prop_assert_eq!(table.scores(|feature| row[feature as usize]), raw);
+        }
+        let of_group = |group: &AdditiveGroup| {
+            let (default, others) = group.rules.split_last().unwrap();
+            default.conditions.is_empty() && others.iter().all(|rule| !rule.conditions.is_empty())
+        };
+        prop_assert!(table.groups.iter().all(of_group));
     }
 }
 

@@ -1,4 +1,4 @@
-"""Estimators of a single tree."""
+"""Rules of estimators."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 from swarmwood import _core
 
 
-class SingleTree:
-    """Rules of an estimator that is a single tree."""
+class Rules:
+    """Rules of an estimator: of one tree, or with points of a sum of trees."""
 
     _model: _core.Model
 
     @property
     def rules_(self) -> Any:
-        """The tree as an unordered set of rules: the JSON document of `swarmwood rules`."""
+        """The JSON document of `swarmwood rules`.
+
+        One tree is an unordered set of rules with predictions, a sum of trees an intercept and
+        groups of rules with points.
+        """
         check_is_fitted(self, "_model")
         return json.loads(self._model.rules("json"))
 
