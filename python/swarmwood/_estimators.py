@@ -6,10 +6,10 @@ from typing import Any
 
 from swarmwood._classifier import Classifier
 from swarmwood._regressor import Regressor
-from swarmwood._single import SingleTree
+from swarmwood._rules import Rules
 
 
-class GreedyBoostClassifier(Classifier):
+class GreedyBoostClassifier(Rules, Classifier):
     """Gradient boosting with histograms: every split is the best one at its node.
 
     Trees are grown depth-wise, leaf-wise or obliviously.
@@ -157,7 +157,7 @@ class GreedyBoostClassifier(Classifier):
         self.verbose = verbose
 
 
-class GreedyBoostRegressor(Regressor):
+class GreedyBoostRegressor(Rules, Regressor):
     """Gradient boosting with histograms: every split is the best one at its node.
 
     Trees are grown depth-wise, leaf-wise or obliviously.
@@ -313,7 +313,7 @@ class GreedyBoostRegressor(Regressor):
         self.verbose = verbose
 
 
-class SwarmBoostClassifier(Classifier):
+class SwarmBoostClassifier(Rules, Classifier):
     """A small ensemble whose trees are optimised together.
 
     The default method compares its search with greedy boosting by cross-validation and keeps
@@ -354,9 +354,9 @@ class SwarmBoostClassifier(Classifier):
         cross-validation chooses between few large and many small trees; 0 is 192 unless trees,
         max_leaves or depth is given. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
-        evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
-        1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. A whole number from 0 to 1000000000.
     learning_rate : float, default=1.0
         Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
         psgbdt, policy-gradient. A number above 0, at most 1.
@@ -523,7 +523,7 @@ class SwarmBoostClassifier(Classifier):
         self.verbose = verbose
 
 
-class SwarmBoostRegressor(Regressor):
+class SwarmBoostRegressor(Rules, Regressor):
     """A small ensemble whose trees are optimised together.
 
     The default method compares its search with greedy boosting by cross-validation and keeps
@@ -564,9 +564,9 @@ class SwarmBoostRegressor(Regressor):
         cross-validation chooses between few large and many small trees; 0 is 192 unless trees,
         max_leaves or depth is given. Only with swarm. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
-        evaluated (searches over rule sequences); 0 is no limit. A whole number from 0 to
-        1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. A whole number from 0 to 1000000000.
     learning_rate : float, default=1.0
         Learning rate: the share of each step that is taken. Only with sgbdt, sgbdt-bins,
         psgbdt, policy-gradient. A number above 0, at most 1.
@@ -739,7 +739,7 @@ class SwarmBoostRegressor(Regressor):
         self.verbose = verbose
 
 
-class SwarmTreeClassifier(SingleTree, Classifier):
+class SwarmTreeClassifier(Rules, Classifier):
     """A single interpretable tree whose splits are optimised together.
 
     The default method searches whole trees and keeps the tree of CART where that is better in
@@ -769,9 +769,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         error; for apso-tree the size that the final tree is pruned to. Only with swarm-tree,
         cart, apso-tree. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
-        evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
-        number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. Only with swarm-tree. A whole number from 0 to 1000000000.
     criterion : str, default='auto'
         Split criterion of a single tree. Only with swarm-tree, cart. One of 'auto' (gini for
         cart and mix for swarm-tree if the target has classes, squared if it is a number);
@@ -784,14 +784,16 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         '0,1;5,0' misclassifying the second class costs five times as much. Only with
         swarm-tree, cart.
     min_samples_leaf : int | str, default='auto'
-        Minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for
-        numbers. Only with swarm-tree, cart, apso-tree. A whole number from 1 to 4294967296.
+        Minimum number of rows in a leaf; auto is 1, for tree-sum 10, and for swarm-tree 5 for
+        classes and 20 for numbers. Only with swarm-tree, cart, apso-tree. A whole number from 1
+        to 4294967296.
     thresholds : int, default=0
         Maximum number of candidate thresholds per feature; 0 is one between any two values. A
         whole number from 0 to 65534.
     guard : bool | str, default='auto'
-        Whether CART's tree is kept unless the cross-validated error of the search is lower;
-        auto is yes for classes without a criterion. Only with swarm-tree.
+        Whether a simpler way is kept where its cross-validated error is lower: CART's tree for
+        swarm-tree, one tree for tree-sum; auto is yes for tree-sum and for classes without a
+        criterion. Only with swarm-tree.
     prune : str, default='best'
         How a grown tree is pruned. Only with cart, apso-tree. One of 'best' (to the size with
         the least cross-validated error); '1-se' (to the smallest size within one standard error
@@ -970,7 +972,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.verbose = verbose
 
 
-class SwarmTreeRegressor(SingleTree, Regressor):
+class SwarmTreeRegressor(Rules, Regressor):
     """A single interpretable tree whose splits are optimised together.
 
     The default method searches whole trees and keeps the tree of CART where that is better in
@@ -996,23 +998,25 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         error; for apso-tree the size that the final tree is pruned to. Only with swarm-tree,
         cart. A whole number from 0 to 1048576.
     budget : int, default=0
-        Maximum work of a search: trees grown (swarm), descents (swarm-tree), or candidates
-        evaluated (searches over rule sequences); 0 is no limit. Only with swarm-tree. A whole
-        number from 0 to 1000000000.
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. Only with swarm-tree. A whole number from 0 to 1000000000.
     criterion : str, default='auto'
         Split criterion of a single tree. Only with swarm-tree, cart. One of 'auto' (gini for
         cart and mix for swarm-tree if the target has classes, squared if it is a number);
         'squared' (squared error around the mean of the leaf); 'absolute' (absolute error around
         the median of the leaf).
     min_samples_leaf : int | str, default='auto'
-        Minimum number of rows in a leaf; auto is 1, and for swarm-tree 5 for classes and 20 for
-        numbers. Only with swarm-tree, cart. A whole number from 1 to 4294967296.
+        Minimum number of rows in a leaf; auto is 1, for tree-sum 10, and for swarm-tree 5 for
+        classes and 20 for numbers. Only with swarm-tree, cart. A whole number from 1 to
+        4294967296.
     thresholds : int, default=0
         Maximum number of candidate thresholds per feature; 0 is one between any two values. A
         whole number from 0 to 65534.
     guard : bool | str, default='auto'
-        Whether CART's tree is kept unless the cross-validated error of the search is lower;
-        auto is yes for classes without a criterion. Only with swarm-tree.
+        Whether a simpler way is kept where its cross-validated error is lower: CART's tree for
+        swarm-tree, one tree for tree-sum; auto is yes for tree-sum and for classes without a
+        criterion. Only with swarm-tree.
     prune : str, default='best'
         How a grown tree is pruned. Only with cart. One of 'best' (to the size with the least
         cross-validated error); '1-se' (to the smallest size within one standard error of it);
@@ -1145,5 +1149,195 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
         self.pretrained = pretrained
+        self.importance_type = importance_type
+        self.verbose = verbose
+
+
+class TreeSumClassifier(Rules, Classifier):
+    """A sum of a few small trees with a total number of splits.
+
+    Splits and leaf values of all trees are optimised together; a single tree is kept where that
+    is better in cross-validation. `rules_` has the model as rules with points.
+
+    Parameters
+    ----------
+    max_splits : int, default=15
+        Total number of splits of all trees, which three or more classes share. A whole number
+        from 1 to 256.
+    budget : int, default=0
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. A whole number from 0 to 1000000000.
+    min_samples_leaf : int | str, default='auto'
+        Minimum number of rows in a leaf; auto is 1, for tree-sum 10, and for swarm-tree 5 for
+        classes and 20 for numbers. A whole number from 1 to 4294967296.
+    guard : bool | str, default='auto'
+        Whether a simpler way is kept where its cross-validated error is lower: CART's tree for
+        swarm-tree, one tree for tree-sum; auto is yes for tree-sum and for classes without a
+        criterion.
+    folds : int, default=4
+        Number of cross-validation folds. A whole number from 2 to 100.
+    max_bin : int, default=64
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. A whole number from 0 to 255.
+    random_state : Any, default=None
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
+    objective : str, default='auto'
+        Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
+        classes, softmax for more); 'logistic' (log loss of two classes); 'softmax' (log loss of
+        three or more classes).
+    validation_fraction : float, default=0.0
+        Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    time_limit : float, default=0.0
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
+        from 0.
+    n_jobs : int | None, default=None
+        Number of threads. None and -1 are one per core. The model does not depend on it.
+    class_weight : dict[Any, float] | str | None, default=None
+        Class weights, or 'balanced'.
+    categorical_features : Any, default='from_dtype'
+        Numerical columns to read as categories: names, indices or a mask. Strings and
+        categorical columns always are.
+    importance_type : str, default='gain'
+        Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
+    verbose : int, default=0
+        1 shows the progress of training.
+    """
+
+    _methods = ("tree-sum",)
+
+    def __init__(
+        self,
+        *,
+        max_splits: int = 15,
+        budget: int = 0,
+        min_samples_leaf: int | str = "auto",
+        guard: bool | str = "auto",
+        folds: int = 4,
+        max_bin: int = 64,
+        random_state: Any = None,
+        objective: str = "auto",
+        validation_fraction: float = 0.0,
+        time_limit: float = 0.0,
+        n_jobs: int | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        categorical_features: Any = "from_dtype",
+        importance_type: str = "gain",
+        verbose: int = 0,
+    ) -> None:
+        self.max_splits = max_splits
+        self.budget = budget
+        self.min_samples_leaf = min_samples_leaf
+        self.guard = guard
+        self.folds = folds
+        self.max_bin = max_bin
+        self.random_state = random_state
+        self.objective = objective
+        self.validation_fraction = validation_fraction
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.importance_type = importance_type
+        self.verbose = verbose
+
+
+class TreeSumRegressor(Rules, Regressor):
+    """A sum of a few small trees with a total number of splits.
+
+    Splits and leaf values of all trees are optimised together; a single tree is kept where that
+    is better in cross-validation. `rules_` has the model as rules with points.
+
+    Parameters
+    ----------
+    max_splits : int, default=15
+        Total number of splits of all trees, which three or more classes share. A whole number
+        from 1 to 256.
+    budget : int, default=0
+        Maximum work of a search: trees grown (swarm), descents (swarm-tree), iterations
+        (tree-sum; 0 is 300), or candidates evaluated (searches over rule sequences); 0 is no
+        limit. A whole number from 0 to 1000000000.
+    min_samples_leaf : int | str, default='auto'
+        Minimum number of rows in a leaf; auto is 1, for tree-sum 10, and for swarm-tree 5 for
+        classes and 20 for numbers. A whole number from 1 to 4294967296.
+    guard : bool | str, default='auto'
+        Whether a simpler way is kept where its cross-validated error is lower: CART's tree for
+        swarm-tree, one tree for tree-sum; auto is yes for tree-sum and for classes without a
+        criterion.
+    folds : int, default=4
+        Number of cross-validation folds. A whole number from 2 to 100.
+    max_bin : int, default=64
+        Maximum number of bins per feature; 0 (only greedy): exact splits, a candidate threshold
+        between any two values, at most 65534 values per feature; sgbdt uses bins only for the
+        trees of greedy_seed. A whole number from 0 to 255.
+    random_state : Any, default=None
+        Random seed; the same seed gives the same model for any number of threads. None is 0:
+        the same data give the same model.
+    objective : str, default='auto'
+        Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
+        classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
+        (squared error of ln(1 + y), for targets above -1 that grow by factors);
+        'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
+        XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
+        the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
+    huber_delta : float, default=1.0
+        Residual from which the Huber loss is linear. A number above 0.
+    quantile : float, default=0.5
+        The quantile to predict. A number above 0, below 1.
+    validation_fraction : float, default=0.0
+        Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    time_limit : float, default=0.0
+        Seconds after which training ends with the best model so far; 0 is no limit. A number
+        from 0.
+    n_jobs : int | None, default=None
+        Number of threads. None and -1 are one per core. The model does not depend on it.
+    categorical_features : Any, default='from_dtype'
+        Numerical columns to read as categories: names, indices or a mask. Strings and
+        categorical columns always are.
+    importance_type : str, default='gain'
+        Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
+    verbose : int, default=0
+        1 shows the progress of training.
+    """
+
+    _methods = ("tree-sum",)
+
+    def __init__(
+        self,
+        *,
+        max_splits: int = 15,
+        budget: int = 0,
+        min_samples_leaf: int | str = "auto",
+        guard: bool | str = "auto",
+        folds: int = 4,
+        max_bin: int = 64,
+        random_state: Any = None,
+        objective: str = "auto",
+        huber_delta: float = 1.0,
+        quantile: float = 0.5,
+        validation_fraction: float = 0.0,
+        time_limit: float = 0.0,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+        importance_type: str = "gain",
+        verbose: int = 0,
+    ) -> None:
+        self.max_splits = max_splits
+        self.budget = budget
+        self.min_samples_leaf = min_samples_leaf
+        self.guard = guard
+        self.folds = folds
+        self.max_bin = max_bin
+        self.random_state = random_state
+        self.objective = objective
+        self.huber_delta = huber_delta
+        self.quantile = quantile
+        self.validation_fraction = validation_fraction
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
         self.importance_type = importance_type
         self.verbose = verbose

@@ -172,6 +172,23 @@ def test_single_trees_are_rules(steps):
         tree.export_rules("yaml")
 
 
+def test_sums_of_trees_are_rules_with_points(steps):
+    X, numbers, classes = steps
+    model = TreeSumRegressor(max_splits=5, budget=20).fit(X, numbers)
+    rules = GreedyBoostRegressor(n_estimators=3, max_depth=2).fit(X, numbers).rules_
+    assert len(rules["groups"]) == 3 and len(rules["intercept"]) == 1
+    assert "max_splits" in model.get_params() and model.export_rules("sql")
+    binary = TreeSumClassifier(max_splits=5, budget=20, guard=False)
+    binary.fit(X, np.asarray(classes) == classes[0])
+    function = {}
+    exec(binary.export_rules("python"), function)
+    rows = [{f"x{at}": value for at, value in enumerate(row)} for row in X[:20]]
+    told = [function["predict"](row) for row in rows]
+    assert np.allclose(told, binary.predict_proba(X[:20])[:, 1])
+    with pytest.raises(swarmwood.ParameterError, match="objective"):
+        TreeSumRegressor(objective="huber").fit(X, numbers)
+
+
 def test_invalid_parameters_are_reported_together_with_their_python_names(steps):
     X, numbers, _ = steps
     with pytest.raises(ValueError) as fault:
