@@ -179,7 +179,7 @@ fn training_runs_end_where_they_did() {
     let csv = table();
     let mut lines =
         String::from("run\ttrees\ttraining metric\tvalue\tfingerprint of the model file\n");
-    for (name, target, changes) in RUNS {
+    for &(name, target, changes) in RUNS {
         let others = ["price", "bought", "grade"]
             .into_iter()
             .filter(|other| *other != target)

@@ -12,7 +12,7 @@ pub(super) struct SumRows<'a> {
     /// The rows by rank, which rules refer to.
     pub(super) table: &'a RankTable,
     /// The columns as scans read them.
-    pub(super) columns: Vec<CoarseColumn>,
+    pub(super) columns: Vec<CoarseRanks>,
     /// The target of each row, output by output.
     pub(super) targets: Vec<Vec<f64>>,
     /// Weights of mean one.
@@ -24,7 +24,7 @@ pub(super) struct SumRows<'a> {
 }
 
 /// A column with few codes.
-pub(super) struct CoarseColumn {
+pub(super) struct CoarseRanks {
     /// One code per row; 0 is a missing value.
     pub(super) codes: Vec<u16>,
     /// The greatest rank of each code, from code 1 on.
@@ -61,7 +61,7 @@ impl<'a> SumRows<'a> {
             }
         };
         let columns =
-            table.columns().iter().map(|column| CoarseColumn::new(column, bins)).collect();
+            table.columns().iter().map(|column| CoarseRanks::new(column, bins)).collect();
         SumRows { table, columns, targets, weight, is_logistic, scale }
     }
 
@@ -76,7 +76,7 @@ impl<'a> SumRows<'a> {
     }
 }
 
-impl CoarseColumn {
+impl CoarseRanks {
     fn new(column: &RankColumn, bins: usize) -> Self {
         let ranks = usize::from(column.max_code());
         let mut counts = vec![0_usize; ranks + 1];
@@ -86,7 +86,7 @@ impl CoarseColumn {
         let parts_missing = has_missing && column.is_bounded();
         if column.is_category() || ranks <= bins {
             let last_rank = (1..=column.max_code()).collect();
-            return CoarseColumn {
+            return CoarseRanks {
                 codes: column.codes().to_vec(),
                 last_rank,
                 is_category: column.is_category(),
@@ -104,7 +104,7 @@ impl CoarseColumn {
             }
         }
         let codes = column.codes().iter().map(|&rank| of_rank[usize::from(rank)]).collect();
-        CoarseColumn { codes, last_rank, is_category: false, parts_missing }
+        CoarseRanks { codes, last_rank, is_category: false, parts_missing }
     }
 
     /// The greatest code.

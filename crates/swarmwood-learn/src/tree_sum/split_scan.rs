@@ -8,7 +8,7 @@ use crate::rule::{Cut, RankRule};
 
 use super::leaf_fit::{Derivatives, SumFit};
 use super::normal_equations::NormalMatrix;
-use super::rows::{CoarseColumn, SumRows};
+use super::rows::{CoarseRanks, SumRows};
 
 /// A split that could be added.
 #[derive(Debug, Clone)]
@@ -93,7 +93,7 @@ impl SplitScan<'_> {
         &self,
         histogram: &ScanHistogram,
         leaf: usize,
-        column: &CoarseColumn,
+        column: &CoarseRanks,
         value: &[f64],
     ) -> Option<(f64, Cut<u16>, bool)> {
         let total = histogram.side(leaf, 0..histogram.width);
@@ -159,7 +159,7 @@ impl ScanHistogram {
         &mut self,
         leaf_of: &[u16],
         leaves: usize,
-        column: &CoarseColumn,
+        column: &CoarseRanks,
         derivatives: &Derivatives,
     ) {
         self.width = column.max_code() + 1;
