@@ -222,3 +222,31 @@ fn a_checkpoint_without_its_state_is_refused() {
     }
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+/// The value at a path of fields.
+fn field<'d>(datum: &'d mut Datum, path: &[&str]) -> &'d mut Datum {
+    let Some((name, rest)) = path.split_first() else { return datum };
+    let Datum::Record(fields) = datum else { panic!("no fields on the way to {name}") };
+    let found = fields.iter_mut().find(|(own, _)| own == name);
+    field(&mut found.unwrap_or_else(|| panic!("no field {name}")).1, rest)
+}
+
+#[test]
+fn a_swarm_without_its_limit_is_refused() {
+    let directory = std::env::temp_dir().join(format!("swarmwood-limit-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("run.ckpt");
+    let (few, short) = (("population", "4"), ("iterations", "3"));
+    let given = [("method", "sgbdt"), ("trees", "2"), ("depth", "2"), few, short];
+    let (rows, params) = (rows("price"), params(&given));
+    // The first of all: at the end nothing would be left to do.
+    let original = checkpoints(&rows, &params, &path).pop().unwrap();
+    let mut state = snapshot::decode(&original.payload).unwrap();
+    *field(&mut state, &["swarm", "state", "config", "generations"]) = Datum::List(Vec::new());
+
+    let forged = Checkpoint { payload: snapshot::encode(&state), ..original };
+    forged.save(&path).unwrap();
+    let error = train(&rows, &params, &path, true).err().map(|error| error.to_string());
+    assert!(error.is_some_and(|error| error.contains("leave out --resume")));
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -61,6 +61,12 @@ pub(super) fn run_search<'a, E: IterativeEngine>(
     };
     let (started, before) = (Instant::now(), events.replay(observer));
     while let Some((step, search)) = run.step(checkpoints.is_some()).map_err(fault)? {
+        // A stored state has the limit of its engine; a forged one would go on for ever.
+        if step > iterations
+            && let Some(checkpoints) = checkpoints
+        {
+            return Err(checkpoints.unread());
+        }
         // A resumed run repeats the last stored iteration.
         if step <= events.steps() {
             continue;
