@@ -126,6 +126,7 @@ fn keep(target: &str, directory: &Path) -> Result<(), String> {
     if coverage::counters() == 0 {
         return Err("keeping inputs needs the coverage pass; see make fuzz".to_string());
     }
+    runner::keep_panics();
     for target in chosen(target)? {
         let path = corpus::kept_path(target.name);
         let mut inputs = corpus::load(&path);
