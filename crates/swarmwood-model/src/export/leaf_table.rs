@@ -2,8 +2,8 @@
 //! format" of CONTRIBUTING.md. This file and its two lines in `mod.rs` are all there is.
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    OptionValues, UnsupportedModel,
+    ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec, OptionValues,
+    UnsupportedModel,
 };
 use crate::ensemble::{Body, Model};
 use crate::number_format::exact;
@@ -18,24 +18,14 @@ const TREES: ExportOption = ExportOption {
 pub(super) struct LeafTable;
 
 impl ExportFormat for LeafTable {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "leaves"
-    }
-
-    fn description(&self) -> &'static str {
-        "a table of the leaves"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["csv"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[TREES]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "leaves",
+            description: "a table of the leaves",
+            extensions: &["csv"],
+            options: &[TREES],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -31,6 +31,7 @@
 //!
 //! **Invariant:** a format that supports a model writes it, always as the same bytes.
 
+mod limits;
 mod literal;
 mod model_c;
 mod model_javascript;
@@ -92,26 +93,37 @@ const FORMATS: &[&dyn ExportFormat] = &[
 
 /// A format that models can be written in.
 pub trait ExportFormat: Sync {
-    /// What the export contains.
-    fn content(&self) -> ExportContent;
+    /// What the format is.
+    fn spec(&self) -> FormatSpec;
 
-    /// The name by which users choose the format; unique among the formats of a content.
-    fn name(&self) -> &'static str;
+    /// What the export contains.
+    fn content(&self) -> ExportContent {
+        self.spec().content
+    }
+
+    /// The name by which users choose the format.
+    fn name(&self) -> &'static str {
+        self.spec().name
+    }
 
     /// What the output is, in a few words for help texts.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &'static str {
+        self.spec().description
+    }
 
     /// Extensions of its files, without the dot, the preferred one first.
-    fn extensions(&self) -> &'static [&'static str];
+    fn extensions(&self) -> &'static [&'static str] {
+        self.spec().extensions
+    }
 
     /// The options that it takes.
     fn options(&self) -> &'static [ExportOption] {
-        &[]
+        self.spec().options
     }
 
     /// Whether its output is bytes and not UTF-8 text.
     fn is_binary(&self) -> bool {
-        false
+        self.spec().is_binary
     }
 
     /// Whether the format can express a model; the error says why not.
@@ -144,6 +156,35 @@ pub trait ExportFormat: Sync {
     fn verification(&self, _: &ExportInput<'_>, _: &ExportOptions) -> Option<Verification> {
         None
     }
+}
+
+/// What a format is.
+#[derive(Debug, Clone, Copy)]
+pub struct FormatSpec {
+    /// What its exports contain.
+    pub content: ExportContent,
+    /// The name by which users choose the format; unique among the formats of a content.
+    pub name: &'static str,
+    /// What the output is, in a few words for help texts.
+    pub description: &'static str,
+    /// Extensions of its files, without the dot, the preferred one first.
+    pub extensions: &'static [&'static str],
+    /// The options that it takes.
+    pub options: &'static [ExportOption],
+    /// Whether its output is bytes and not UTF-8 text.
+    pub is_binary: bool,
+}
+
+impl FormatSpec {
+    /// What most formats have in common: a model, as text, without options.
+    pub const MODEL: FormatSpec = FormatSpec {
+        content: ExportContent::Model,
+        name: "",
+        description: "",
+        extensions: &[],
+        options: &[],
+        is_binary: false,
+    };
 }
 
 /// A file beside an export.

@@ -3,8 +3,8 @@
 use super::literal::{comment, list, quoted};
 use super::scoring_form::{ScoringForm, ScoringTest, ScoringTree};
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, Harness,
-    UnsupportedModel, Verification,
+    ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec, Harness, UnsupportedModel,
+    Verification,
 };
 use crate::ensemble::{LinearFunction, LinearTerm, Model};
 use crate::number_format::python_literal as number;
@@ -15,20 +15,13 @@ use crate::tree::Child;
 pub(super) struct ModelJavascript;
 
 impl ExportFormat for ModelJavascript {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "js"
-    }
-
-    fn description(&self) -> &'static str {
-        "a JavaScript module (ES2020) without dependencies"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["js", "mjs"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "js",
+            description: "a JavaScript module (ES2020) without dependencies",
+            extensions: &["js", "mjs"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -1,8 +1,8 @@
 //! The native model file (`docs/model-format.md`).
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, Harness,
-    UnsupportedModel, Verification,
+    ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec, Harness, UnsupportedModel,
+    Verification,
 };
 use crate::ensemble::Model;
 use crate::format;
@@ -11,20 +11,13 @@ use crate::format;
 pub(super) struct ModelJson;
 
 impl ExportFormat for ModelJson {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn description(&self) -> &'static str {
-        "the native model file"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["json"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "json",
+            description: "the native model file",
+            extensions: &["json"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -9,8 +9,8 @@ use super::literal::quoted;
 use super::options::RESULT;
 use super::scoring_form::{ScoringForm, ScoringTree};
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, Harness,
-    InputPrecision, Tolerance, UnsupportedModel, Verification,
+    ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec, Harness, InputPrecision,
+    Tolerance, UnsupportedModel, Verification,
 };
 use crate::ensemble::{Body, Link, Model};
 use crate::schema::Kind;
@@ -26,24 +26,14 @@ const COUNT: f64 = 2_000_000_000.0;
 pub(super) struct ModelLightgbm;
 
 impl ExportFormat for ModelLightgbm {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "lightgbm"
-    }
-
-    fn description(&self) -> &'static str {
-        "the text file of LightGBM"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["lightgbm", "lgb"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[RESULT]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "lightgbm",
+            description: "the text file of LightGBM",
+            extensions: &["lightgbm", "lgb"],
+            options: &[RESULT],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -3,8 +3,8 @@
 use super::literal::{comment, list, quoted};
 use super::scoring_form::{ScoringForm, ScoringTest, ScoringTree};
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, Harness,
-    UnsupportedModel, Verification,
+    ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec, Harness, UnsupportedModel,
+    Verification,
 };
 use crate::ensemble::{LinearFunction, LinearTerm, Model};
 use crate::number_format::python_literal;
@@ -15,20 +15,13 @@ use crate::tree::Child;
 pub(super) struct ModelPython;
 
 impl ExportFormat for ModelPython {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "python"
-    }
-
-    fn description(&self) -> &'static str {
-        "a Python module without dependencies"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["py"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "python",
+            description: "a Python module without dependencies",
+            extensions: &["py"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -1,8 +1,8 @@
 //! The summary and the first trees of a model as readable text.
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
-    OptionValues, UnsupportedModel,
+    ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec, OptionValues,
+    UnsupportedModel,
 };
 use crate::ensemble::Model;
 use crate::text::TextOptions;
@@ -23,24 +23,14 @@ const LINES: ExportOption = ExportOption {
 pub(super) struct ModelText;
 
 impl ExportFormat for ModelText {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn description(&self) -> &'static str {
-        "a summary and the first trees as readable text"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["txt"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[TREES, LINES]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "text",
+            description: "a summary and the first trees as readable text",
+            extensions: &["txt"],
+            options: &[TREES, LINES],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, _: &Model) -> Result<(), UnsupportedModel> {

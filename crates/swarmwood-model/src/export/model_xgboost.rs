@@ -9,7 +9,7 @@ use super::literal::quoted;
 use super::model_lightgbm::plain_names;
 use super::scoring_form::{ScoringForm, ScoringTree};
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, Harness, InputPrecision,
+    ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec, Harness, InputPrecision,
     Tolerance, UnsupportedModel, Verification,
 };
 use crate::ensemble::{Body, Link, Model};
@@ -23,20 +23,13 @@ const NO_PARENT: i64 = 2_147_483_647;
 pub(super) struct ModelXgboost;
 
 impl ExportFormat for ModelXgboost {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "xgboost"
-    }
-
-    fn description(&self) -> &'static str {
-        "the JSON file of XGBoost, for inputs of 32 bits"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["xgboost", "xgb"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "xgboost",
+            description: "the JSON file of XGBoost, for inputs of 32 bits",
+            extensions: &["xgboost", "xgb"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -5,7 +5,7 @@
 //! the rules decide as the model does; only predicted numbers are rounded, and only in text for readers.
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions,
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec,
     OptionValues, UnsupportedModel,
 };
 use crate::ensemble::Link;
@@ -37,24 +37,15 @@ pub(super) struct RulesFormat {
 }
 
 impl ExportFormat for RulesFormat {
-    fn content(&self) -> ExportContent {
-        ExportContent::Rules
-    }
-
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn description(&self) -> &'static str {
-        self.description
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        self.extensions
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[MERGE]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            content: ExportContent::Rules,
+            name: self.name,
+            description: self.description,
+            extensions: self.extensions,
+            options: &[MERGE],
+            ..FormatSpec::MODEL
+        }
     }
 
     /// Models with one tree have rules, and sums of trees with few leaves have rules with points.

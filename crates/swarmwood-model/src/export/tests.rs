@@ -61,20 +61,14 @@ fn options_are_checked_by_name_and_value() {
 fn binary_formats_are_no_text() {
     struct Binary;
     impl ExportFormat for Binary {
-        fn content(&self) -> ExportContent {
-            ExportContent::Model
-        }
-        fn name(&self) -> &'static str {
-            "binary"
-        }
-        fn description(&self) -> &'static str {
-            "bytes"
-        }
-        fn extensions(&self) -> &'static [&'static str] {
-            &["bin"]
-        }
-        fn is_binary(&self) -> bool {
-            true
+        fn spec(&self) -> FormatSpec {
+            FormatSpec {
+                name: "binary",
+                description: "bytes",
+                extensions: &["bin"],
+                is_binary: true,
+                ..FormatSpec::MODEL
+            }
         }
         fn supports(&self, _: &Model) -> Result<(), UnsupportedModel> {
             Ok(())

@@ -3,7 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, UnsupportedModel,
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec,
+    UnsupportedModel,
 };
 use crate::ensemble::Model;
 use crate::number_format::percent;
@@ -17,20 +18,14 @@ use crate::tree::Child;
 pub(super) struct TreeDot;
 
 impl ExportFormat for TreeDot {
-    fn content(&self) -> ExportContent {
-        ExportContent::Drawing
-    }
-
-    fn name(&self) -> &'static str {
-        "dot"
-    }
-
-    fn description(&self) -> &'static str {
-        "a graph for Graphviz"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["dot", "gv"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            content: ExportContent::Drawing,
+            name: "dot",
+            description: "a graph for Graphviz",
+            extensions: &["dot", "gv"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

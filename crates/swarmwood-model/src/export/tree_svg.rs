@@ -1,7 +1,8 @@
 //! A drawing of a model with one tree as SVG.
 
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, UnsupportedModel,
+    ExportContent, ExportError, ExportFormat, ExportInput, ExportOptions, FormatSpec,
+    UnsupportedModel,
 };
 use crate::ensemble::Model;
 
@@ -9,20 +10,14 @@ use crate::ensemble::Model;
 pub(super) struct TreeSvg;
 
 impl ExportFormat for TreeSvg {
-    fn content(&self) -> ExportContent {
-        ExportContent::Drawing
-    }
-
-    fn name(&self) -> &'static str {
-        "svg"
-    }
-
-    fn description(&self) -> &'static str {
-        "a picture"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["svg"]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            content: ExportContent::Drawing,
+            name: "svg",
+            description: "a picture",
+            extensions: &["svg"],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

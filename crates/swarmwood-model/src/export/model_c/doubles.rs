@@ -1,11 +1,11 @@
 //! The version in doubles, whose raw scores are the model's to the bit.
 
 use super::super::literal::comment;
-use super::super::scoring_form::ScoringForm;
+use super::super::scoring_form::{ScoringForm, ScoringNode};
+use super::node_tables::NodeTables;
 use super::table::CTables;
 use super::{CProgram, names};
 use crate::ensemble::{LinearTerm, Link};
-use crate::tree::Child;
 
 pub(super) fn program(form: &ScoringForm<'_>, name: &str, stem: &str) -> CProgram {
     let mut tables = CTables::default();
@@ -77,10 +77,8 @@ void {name}_predict(const double *row, double *prediction);
 
 /// The tables of all trees one after the other, and the function that goes through them.
 fn trees(form: &ScoringForm<'_>, name: &str, tables: &mut CTables) -> String {
-    let mut nodes = NodeTables::default();
-    for tree in &form.trees {
-        nodes.add(tree);
-    }
+    let threshold = |node: &ScoringNode| node.threshold().unwrap_or(0.0);
+    let nodes = NodeTables::new(&form.trees, threshold, |start| start as f64, |value| value);
     let counts: Vec<i64> =
         form.level_counts().iter().map(|levels| levels.unwrap_or(0) as i64).collect();
     tables.signed(&format!("{name}_root"), "where each tree begins; below 0: a leaf", &nodes.root);
@@ -167,61 +165,6 @@ static int {name}_passes(int32_t node, const double *row)
 
 "#
     )
-}
-
-/// The nodes of all trees in columns.
-#[derive(Default)]
-struct NodeTables {
-    root: Vec<i64>,
-    output: Vec<i64>,
-    feature: Vec<i64>,
-    kind: Vec<i64>,
-    threshold: Vec<f64>,
-    yes: Vec<i64>,
-    no: Vec<i64>,
-    sets: Vec<i64>,
-    leaf: Vec<f64>,
-}
-
-impl NodeTables {
-    fn add(&mut self, tree: &super::super::scoring_form::ScoringTree) {
-        let (first_node, first_leaf) = (self.feature.len() as i64, self.leaf.len() as i64);
-        let child = |child: Child| match child {
-            Child::Node(node) => first_node + i64::from(node),
-            Child::Leaf(leaf) => -1 - first_leaf - i64::from(leaf),
-        };
-        self.root.push(child(tree.root()));
-        self.output.push(tree.output as i64);
-
-        for node in &tree.nodes {
-            self.feature.push(node.feature as i64);
-            self.yes.push(child(node.yes));
-            self.no.push(child(node.no));
-            match node.levels() {
-                None => {
-                    self.kind.push(i64::from(node.missing_yes()));
-                    self.threshold.push(node.threshold().unwrap_or(0.0));
-                }
-                Some(levels) => {
-                    self.kind.push(2);
-                    self.threshold.push(self.sets.len() as f64);
-                    self.sets.extend(bit_set(levels, node.level_count));
-                }
-            }
-        }
-        self.leaf.extend(tree.leaves.iter().map(|leaf| leaf.value));
-    }
-}
-
-/// A set of codes below `count` as bytes, the lowest bit first.
-pub(super) fn bit_set(codes: &[u32], count: usize) -> Vec<i64> {
-    let mut bytes = vec![0_i64; count.div_ceil(8)];
-    for code in codes {
-        if let Some(byte) = bytes.get_mut(*code as usize / 8) {
-            *byte |= 1 << (code % 8);
-        }
-    }
-    bytes
 }
 
 /// The tables of a linear model, and the function that adds its terms in the order of the features.

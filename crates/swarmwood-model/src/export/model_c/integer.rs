@@ -5,13 +5,12 @@
 //! if the threshold is on the grid, so is every other input. Leaf values are multiples of one step.
 
 use super::super::literal::comment;
-use super::super::scoring_form::{ScoringForm, ScoringTree};
+use super::super::scoring_form::{ScoringForm, ScoringNode, ScoringTree};
 use super::super::{ExportError, UnsupportedModel};
-use super::doubles::bit_set;
+use super::node_tables::NodeTables;
 use super::table::CTables;
 use super::{CProgram, names};
 use crate::ensemble::Link;
-use crate::tree::Child;
 
 /// Thresholds stay below 2 to this power.
 const THRESHOLD_BITS: i32 = 30;
@@ -192,10 +191,12 @@ fn trees(
     tables: &mut CTables,
 ) -> String {
     let edges = edges(form, integers);
-    let mut nodes = IntegerNodes::default();
-    for tree in &form.trees {
-        nodes.add(tree, integers, &edges);
-    }
+    let threshold = |node: &ScoringNode| {
+        let edge = edge(node.threshold().unwrap_or(0.0), integers.shifts[node.feature]);
+        edges.binary_search(&edge).unwrap_or(0) as i64
+    };
+    let leaf = |value: f64| integers.rounded(value);
+    let nodes = NodeTables::new(&form.trees, threshold, |start| start as i64, leaf);
     let counts: Vec<i64> =
         form.level_counts().iter().map(|levels| levels.unwrap_or(0) as i64).collect();
     let base: Vec<i64> = form.base.iter().map(|value| integers.rounded(*value)).collect();
@@ -212,7 +213,7 @@ fn trees(
     table("output", "the score that each tree adds to", &nodes.output, false);
     table("feature", "the feature of each node", &nodes.feature, false);
     table("test", "1: missing values pass; 2: a category", &nodes.kind, false);
-    table("cut", "the number of a threshold, or where a set begins", &nodes.cut, false);
+    table("cut", "the number of a threshold, or where a set begins", &nodes.threshold, false);
     table("yes", "the next node if the test passes", &nodes.yes, true);
     table("no", "and if not; -1 - n is leaf n", &nodes.no, true);
     table("edge", "thresholds: a number passes up to this", &edges, true);
@@ -285,51 +286,6 @@ fn edges(form: &ScoringForm<'_>, integers: &IntegerForm) -> Vec<i64> {
     edges.sort_unstable();
     edges.dedup();
     edges
-}
-
-/// The nodes of all trees in columns.
-#[derive(Default)]
-struct IntegerNodes {
-    root: Vec<i64>,
-    output: Vec<i64>,
-    feature: Vec<i64>,
-    kind: Vec<i64>,
-    cut: Vec<i64>,
-    yes: Vec<i64>,
-    no: Vec<i64>,
-    sets: Vec<i64>,
-    leaf: Vec<i64>,
-}
-
-impl IntegerNodes {
-    fn add(&mut self, tree: &ScoringTree, integers: &IntegerForm, edges: &[i64]) {
-        let (first_node, first_leaf) = (self.feature.len() as i64, self.leaf.len() as i64);
-        let child = |child: Child| match child {
-            Child::Node(node) => first_node + i64::from(node),
-            Child::Leaf(leaf) => -1 - first_leaf - i64::from(leaf),
-        };
-        self.root.push(child(tree.root()));
-        self.output.push(tree.output as i64);
-        for node in &tree.nodes {
-            self.feature.push(node.feature as i64);
-            self.yes.push(child(node.yes));
-            self.no.push(child(node.no));
-            match node.levels() {
-                None => {
-                    let threshold = node.threshold().unwrap_or(0.0);
-                    let edge = edge(threshold, integers.shifts[node.feature]);
-                    self.kind.push(i64::from(node.missing_yes()));
-                    self.cut.push(edges.binary_search(&edge).unwrap_or(0) as i64);
-                }
-                Some(levels) => {
-                    self.kind.push(2);
-                    self.cut.push(self.sets.len() as i64);
-                    self.sets.extend(bit_set(levels, node.level_count));
-                }
-            }
-        }
-        self.leaf.extend(tree.leaves.iter().map(|leaf| integers.rounded(leaf.value)));
-    }
 }
 
 /// The most probable class.

@@ -8,14 +8,14 @@
 mod doubles;
 mod integer;
 mod names;
+mod node_tables;
 mod table;
 
 use self::integer::IntegerForm;
 use super::scoring_form::ScoringForm;
 use super::{
-    CompanionFile, ExportContent, ExportError, ExportFormat, ExportInput, ExportOption,
-    ExportOptions, Harness, InputPrecision, OptionValues, Tolerance, UnsupportedModel,
-    Verification,
+    CompanionFile, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec,
+    Harness, InputPrecision, OptionValues, Tolerance, UnsupportedModel, Verification,
 };
 use crate::ensemble::Model;
 
@@ -45,24 +45,14 @@ const RESERVED: &[&str] = &["int", "double", "static", "const", "uint"];
 pub(super) struct ModelC;
 
 impl ExportFormat for ModelC {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "c"
-    }
-
-    fn description(&self) -> &'static str {
-        "C99 without libraries: a source and a header beside it"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["c"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[NAME, INTEGER]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "c",
+            description: "C99 without libraries: a source and a header beside it",
+            extensions: &["c"],
+            options: &[NAME, INTEGER],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {

@@ -11,7 +11,7 @@ mod trees;
 use super::options::RESULT;
 use super::scoring_form::ScoringForm;
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, Harness,
+    ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec, Harness,
     OptionValues, Tolerance, UnsupportedModel, Verification,
 };
 use crate::ensemble::{LinearTerm, Link, Model};
@@ -36,32 +36,23 @@ const INPUTS: ExportOption = ExportOption {
     ]),
 };
 
+/// The name of the raw scores, an output of every graph. The node that computes them has no copy
+/// behind it: for single rows every node counts.
+const RAW_SCORES: &str = "raw_scores";
+
 /// A file of protocol buffers.
 pub(super) struct ModelOnnx;
 
 impl ExportFormat for ModelOnnx {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "onnx"
-    }
-
-    fn description(&self) -> &'static str {
-        "ONNX, in doubles"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["onnx"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[OPSET, INPUTS, RESULT]
-    }
-
-    fn is_binary(&self) -> bool {
-        true
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "onnx",
+            description: "ONNX, in doubles",
+            extensions: &["onnx"],
+            options: &[OPSET, INPUTS, RESULT],
+            is_binary: true,
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
@@ -93,16 +84,15 @@ impl ExportFormat for ModelOnnx {
         let metadata = metadata(&form);
         let (link, outputs) = (form.link, form.base.len());
         let classes = form.classes();
-        let raw = if form.linear.is_empty() {
-            trees::raw_scores(form, &rows, opset, &mut graph)?
+        if form.linear.is_empty() {
+            trees::raw_scores(form, &rows, opset, &mut graph)?;
         } else {
-            linear(&form, &rows, &mut graph)
-        };
-        if options.get(&RESULT) != "raw" {
-            predictions(link, classes, &raw, &mut graph);
+            linear(&form, &rows, &mut graph);
         }
-        graph.node_to("Identity", &[&raw], &["raw_scores"], &[]);
-        graph.output("raw_scores", ElementType::Double, Some(outputs));
+        if options.get(&RESULT) != "raw" {
+            predictions(link, classes, RAW_SCORES, &mut graph);
+        }
+        graph.output(RAW_SCORES, ElementType::Double, Some(outputs));
         out.extend(graph.file(opset, &metadata));
         Ok(())
     }
@@ -181,7 +171,7 @@ fn columns(form: &ScoringForm<'_>, graph: &mut Graph) -> String {
 }
 
 /// The raw scores of a linear model: its terms added in the order of the features.
-fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) -> String {
+fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) {
     let features = form.schema.features.len();
     let names: Vec<String> = (0..features).map(|_| graph.fresh()).collect();
     let outputs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -224,7 +214,7 @@ fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) -> String {
         scores.push(sum);
     }
     let scores: Vec<&str> = scores.iter().map(String::as_str).collect();
-    graph.node("Concat", &scores, &[("axis", Attribute::Integer(1))])
+    graph.node_to("Concat", &scores, &[RAW_SCORES], &[("axis", Attribute::Integer(1))]);
 }
 
 /// Numbers, or probabilities and the label.

@@ -2,6 +2,7 @@
 
 use super::super::scoring_form::{ScoringForm, ScoringTest, ScoringTree};
 use super::super::{ExportError, UnsupportedModel};
+use super::RAW_SCORES;
 use super::graph::{Attribute, Graph, bytes, doubles};
 use crate::tree::Child;
 
@@ -11,21 +12,25 @@ const AT_MOST: u8 = 0;
 /// The mode of a test for membership in version 5.
 const MEMBER: u8 = 6;
 
-/// Adds the operator; returns the name of the raw scores.
+/// Adds the operator that computes the raw scores.
 pub(super) fn raw_scores(
     form: ScoringForm<'_>,
     rows: &str,
     opset: i64,
     graph: &mut Graph,
-) -> Result<String, ExportError> {
+) -> Result<(), ExportError> {
     let outputs = form.base.len();
     let trees = form.trees_with_base();
     if opset == 3 {
-        return regressor(&trees, outputs, rows, graph);
+        // Its sums are doubles, but its result is not.
+        let single = regressor(&trees, outputs, rows, graph)?;
+        graph.node_to("Cast", &[&single], &[RAW_SCORES], &[("to", Attribute::Integer(11))]);
+        return Ok(());
     }
     let mut table = EnsembleTable::default();
     trees.iter().for_each(|tree| table.add(tree));
-    Ok(table.node(outputs, rows, graph))
+    table.node(outputs, rows, graph);
+    Ok(())
 }
 
 /// The attributes of a `TreeEnsemble`, one entry per node or leaf of all trees.
@@ -99,7 +104,7 @@ impl EnsembleTable {
         self.false_is_leaf.push(i64::from(no.1));
     }
 
-    fn node(self, outputs: usize, rows: &str, graph: &mut Graph) -> String {
+    fn node(self, outputs: usize, rows: &str, graph: &mut Graph) {
         let tensor = |values: &[f64]| Attribute::Tensor(doubles("", &[values.len()], values));
         let mut attributes = vec![
             ("aggregate_function", Attribute::Integer(1)),
@@ -120,11 +125,11 @@ impl EnsembleTable {
         if !self.members.is_empty() {
             attributes.push(("membership_values", tensor(&self.members)));
         }
-        graph.node("TreeEnsemble", &[rows], &attributes)
+        graph.node_to("TreeEnsemble", &[rows], &[RAW_SCORES], &attributes);
     }
 }
 
-/// The operator of version 3, which knows no sets.
+/// Adds the operator of version 3, which knows no sets; returns the name of its result.
 fn regressor(
     trees: &[ScoringTree],
     outputs: usize,
@@ -181,7 +186,7 @@ fn regressor(
     let [tree_ids, node_ids, features, missing, true_ids, false_ids] = nodes;
     let [target_tree, target_node, target_id] = targets;
     let tensor = |values: &[f64]| Attribute::Tensor(doubles("", &[values.len()], values));
-    let single = graph.node(
+    Ok(graph.node(
         "TreeEnsembleRegressor",
         &[rows],
         &[
@@ -201,7 +206,5 @@ fn regressor(
             ("target_treeids", Attribute::Integers(target_tree)),
             ("target_weights_as_tensor", tensor(&weights)),
         ],
-    );
-    // Its sums are doubles, but its result is not.
-    Ok(graph.node("Cast", &[&single], &[("to", Attribute::Integer(11))]))
+    ))
 }

@@ -7,18 +7,21 @@
 //! that missing values take.
 
 mod dialect;
+mod harness;
 
+use super::limits::{check_depth, names};
 use super::literal::comment;
 use super::options::RESULT;
 use super::scoring_form::{ScoringForm, ScoringNode, ScoringTest, ScoringTree};
 use super::{
-    ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, Harness,
+    ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec, Harness,
     InputPrecision, OptionValues, Tolerance, UnsupportedModel, Verification,
 };
 use crate::ensemble::{LinearTerm, Link, Model};
 use crate::schema::Kind;
 use crate::tree::Child;
 use dialect::Dialect;
+use harness::{DUCKDB, SCRIPT, SQLITE};
 
 const DIALECT: ExportOption =
     ExportOption { name: "dialect", help: "dialect of SQL", values: dialect::VALUES };
@@ -48,46 +51,24 @@ const EXP: &str = "CASE WHEN sw_r0 < -700 THEN 0 ELSE EXP(sw_r0) END";
 pub(super) struct ModelSql;
 
 impl ExportFormat for ModelSql {
-    fn content(&self) -> ExportContent {
-        ExportContent::Model
-    }
-
-    fn name(&self) -> &'static str {
-        "sql"
-    }
-
-    fn description(&self) -> &'static str {
-        "one query, for eight databases"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["sql"]
-    }
-
-    fn options(&self) -> &'static [ExportOption] {
-        &[DIALECT, TABLE, KEYS, RESULT]
+    fn spec(&self) -> FormatSpec {
+        FormatSpec {
+            name: "sql",
+            description: "one query, for eight databases",
+            extensions: &["sql"],
+            options: &[DIALECT, TABLE, KEYS, RESULT],
+            ..FormatSpec::MODEL
+        }
     }
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
         model.check().map_err(UnsupportedModel::new)?;
-        let names = model
-            .schema
-            .features
-            .iter()
-            .flat_map(|feature| feature.kind.levels().iter().chain([&feature.name]));
-        let mut names = names.chain(model.schema.target.kind.classes());
-        if names.any(|name| name.contains('\0')) {
+        if names(&model.schema).any(|name| name.contains('\0')) {
             return Err(UnsupportedModel::new(
                 "a name contains a zero byte, which no query can; rename it",
             ));
         }
-        if model.members().iter().any(|member| member.shape.depth() > MAX_DEPTH) {
-            return Err(UnsupportedModel::new(format!(
-                "a tree is more than {MAX_DEPTH} levels deep, too deep for an expression; export it \
-                 as c, js or python"
-            )));
-        }
-        Ok(())
+        check_depth(model, MAX_DEPTH)
     }
 
     fn write(
@@ -529,53 +510,3 @@ fn lines(columns: Vec<String>) -> String {
     let columns: Vec<String> = columns.into_iter().map(|column| format!("    {column}")).collect();
     columns.join(",\n") + "\n"
 }
-
-const SQLITE: &str = r#"
-import sqlite3, sys
-connection = sqlite3.connect(":memory:")
-TEXT, DOUBLE = "TEXT", "REAL"
-"#;
-
-const DUCKDB: &str = r#"
-import sys
-try:
-    import duckdb
-except ImportError:
-    print("the Python package 'duckdb' is not installed")
-    sys.exit(3)
-connection = duckdb.connect(":memory:")
-TEXT, DOUBLE = "VARCHAR", "DOUBLE"
-"#;
-
-/// A table with the rows in the database that `connect` opens; prints the scores and predictions.
-const SCRIPT: &str = r#"
-import json
-table = json.load(open(sys.argv[2], encoding="utf-8"))
-quoted = lambda name: '"' + name.replace('"', '""') + '"'
-kinds = [(TEXT if feature["levels"] is not None else DOUBLE) for feature in table["features"]]
-names = [quoted(feature["name"]) for feature in table["features"]] + ["sw_row"]
-columns = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds + ["INTEGER"]))
-connection.execute(f"CREATE TABLE input ({columns})")
-rows = []
-for number, row in enumerate(table["rows"]):
-    values = []
-    for value, feature in zip(row, table["features"]):
-        levels = feature["levels"]
-        if value is not None and levels is None:
-            value = float(value)
-        elif value is not None:
-            value = levels[value] if value < len(levels) else "new" + "".join(levels)
-        values.append(value)
-    rows.append(values + [number])
-connection.executemany(f"INSERT INTO input VALUES ({', '.join('?' * len(names))})", rows)
-cursor = connection.execute(open(sys.argv[1], encoding="utf-8", newline="").read())
-titles = [column[0] for column in cursor.description]
-shown = [at for at, title in enumerate(titles) if title.startswith("raw_score_") and at >= len(names) - 1]
-if table["classes"]:
-    shown += [at for at, title in enumerate(titles) if title.startswith("probability_") and at >= len(names) - 1]
-elif titles[-1] == "prediction":
-    shown.append(len(titles) - 1)
-for row in cursor.fetchall():
-    # SQLite has no NaN: it is NULL there.
-    print(*(repr(float("nan") if row[at] is None else float(row[at])) for at in shown))
-"#;
