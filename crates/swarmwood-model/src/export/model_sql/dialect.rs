@@ -80,6 +80,8 @@ impl Dialect {
         let literal = format!("{value:e}");
         match self {
             Dialect::Snowflake => format!("{literal}::FLOAT"),
+            // There it would be a decimal number even with an exponent.
+            Dialect::Postgres => format!("'{literal}'::FLOAT8"),
             // Below its smallest normal number, SQL Server reads 0.
             _ => literal,
         }

@@ -21,7 +21,7 @@ use crate::ensemble::{LinearTerm, Link, Model};
 use crate::schema::Kind;
 use crate::tree::Child;
 use dialect::Dialect;
-use harness::{DUCKDB, SCRIPT, SQLITE};
+use harness::{DUCKDB, POSTGRES, SCRIPT, SQLITE};
 
 const DIALECT: ExportOption =
     ExportOption { name: "dialect", help: "dialect of SQL", values: dialect::VALUES };
@@ -97,6 +97,7 @@ impl ExportFormat for ModelSql {
         let connect = match Dialect::from_name(&database) {
             Dialect::Sqlite | Dialect::Ansi => SQLITE.to_string(),
             Dialect::Duckdb => DUCKDB.to_string(),
+            Dialect::Postgres => POSTGRES.to_string(),
             _ => format!(
                 "import sys\nprint('queries of {database} are not run here')\nsys.exit(3)\n"
             ),
