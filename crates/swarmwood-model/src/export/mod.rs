@@ -38,6 +38,7 @@ mod model_javascript;
 mod model_json;
 mod model_lightgbm;
 mod model_onnx;
+mod model_pmml;
 mod model_python;
 mod model_sql;
 mod model_text;
@@ -76,6 +77,7 @@ const FORMATS: &[&dyn ExportFormat] = &[
     &model_javascript::ModelJavascript,
     &model_lightgbm::ModelLightgbm,
     &model_onnx::ModelOnnx,
+    &model_pmml::ModelPmml,
     &model_python::ModelPython,
     &model_sql::ModelSql,
     &model_xgboost::ModelXgboost,
