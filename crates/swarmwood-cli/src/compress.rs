@@ -65,7 +65,7 @@ pub fn command() -> Command {
             "swaps",
             "N",
             "extra rows per row, made by exchanging values between neighbours [default: 4 to 10, for \
-             120000 rows in all]",
+             120000 rows in all, or none if that is better]",
         ))
         .args(checkpoint_flags())
         .arg(flags::delimiter_flag())

@@ -10,7 +10,7 @@ use swarmwood_model::{
 
 use super::Teacher;
 use crate::checkpoint::Keep;
-use crate::params::ValidParams;
+use crate::params::Params;
 use crate::read::Rows;
 use crate::train::{TrainOptions, TrainResult, train_with};
 use crate::{Error, Result};
@@ -20,7 +20,7 @@ pub(super) fn fit(
     teacher: &dyn Teacher,
     chunk: Chunk,
     raw: &[f64],
-    params: &ValidParams,
+    params: &Params,
     options: &TrainOptions,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Vec<TrainResult>> {
@@ -38,7 +38,7 @@ pub(super) fn fit(
         let rows = Rows::of_chunk(schema, &chunk);
 
         // What is left of the time is divided evenly among what is left to do.
-        let mut share = (**params).clone();
+        let mut share = params.clone();
         if share.time_limit > 0.0 {
             let left = share.time_limit - started.elapsed().as_secs_f64();
             share.time_limit = (left / (outputs - output) as f64).max(MIN_SECONDS);
@@ -51,15 +51,17 @@ pub(super) fn fit(
 }
 
 /// The least time limit of a fit, in which every method ends with some model.
-const MIN_SECONDS: f64 = 0.05;
+pub(super) const MIN_SECONDS: f64 = 0.05;
 
 /// The checkpoint of one output; a teacher with one output has the file itself.
 fn keep_of_output(keep: &Keep, output: usize, outputs: usize) -> Keep {
-    if outputs == 1 {
-        return keep.clone();
-    }
+    if outputs == 1 { keep.clone() } else { renamed(keep, &format!(".{output}")) }
+}
+
+/// A checkpoint whose name ends with more.
+pub(super) fn renamed(keep: &Keep, end: &str) -> Keep {
     let mut name = keep.path.clone().into_os_string();
-    name.push(format!(".{output}"));
+    name.push(end);
     Keep { path: name.into(), ..keep.clone() }
 }
 

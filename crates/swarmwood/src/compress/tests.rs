@@ -55,7 +55,8 @@ fn a_student_of_numbers_follows_its_teacher_with_few_leaves() {
         result.model.members().iter().map(|member| member.shape.leaves().len()).sum();
     assert!(leaves <= 64, "{leaves}");
     assert!(result.fidelity.r2.unwrap() > 0.9, "{:?}", result.fidelity);
-    assert_eq!((result.data_rows, result.extra_rows), (450, 10 * 450));
+    assert_eq!(result.data_rows, 450);
+    assert!([0, 10 * 450].contains(&result.extra_rows), "{}", result.extra_rows);
     assert_eq!(result.fidelity.agreement, None);
     assert!(result.labels.unwrap().student.value("rmse").is_some());
 }
