@@ -59,6 +59,7 @@ class Model:
         format: str | None = None,
         options: list[tuple[str, str]] = ...,
         verify_with: str | None = None,
+        verify_required: bool = False,
     ) -> dict[str, Any]: ...
     @property
     def features(self) -> list[tuple[str, list[str] | None]]: ...

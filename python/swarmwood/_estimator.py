@@ -376,6 +376,7 @@ class Estimator(BaseEstimator):
         format: str | None = None,
         *,
         verify: bool = False,
+        verify_if_possible: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
         """Write the model for another program.
@@ -383,12 +384,16 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         path : str or path
-            The file to write.
+            The file to write; for a bundle a folder that does not exist, or a zip file.
         format : str, optional
-            'onnx', 'lightgbm', 'xgboost', 'c', 'sql', 'js', 'python', 'json' or 'text'; by default
-            the one of the file's extension.
+            'onnx', 'lightgbm', 'xgboost', 'c', 'sql', 'js', 'python', 'pmml', 'json', 'text', or
+            'bundle' for all of them; by default the one of the file's extension.
         verify : bool
-            Whether to run the export and compare it with the model before it is written.
+            Whether to run the export and compare it with the model before it is written. It is
+            not written if the program that runs it is not installed.
+        verify_if_possible : bool
+            The same, but an export that cannot be run here is written, with the reason in the
+            result.
         **options
             Options of the format, such as `dialect="postgres"` or `integer=8`.
 
@@ -397,13 +402,16 @@ class Estimator(BaseEstimator):
         dict
             'files' that were written, a 'note', and with `verify` whether the export was
             'verified', on how many 'rows', and the largest 'raw_difference' and
-            'prediction_difference', or the 'reason' why it was not run.
+            'prediction_difference', or the 'reason' why it was not run. A bundle has the same for
+            each of its 'formats'.
 
         """
         check_is_fitted(self, "_model")
         texts = [(name, str(value)) for name, value in options.items()]
-        python = sys.executable if verify else None
-        return self._model.export(os.fspath(path), format, texts, python)
+        is_required = verify and not verify_if_possible
+        is_bundle = format == "bundle" or (format is None and os.fspath(path).endswith(".zip"))
+        python = sys.executable if verify or verify_if_possible or is_bundle else None
+        return self._model.export(os.fspath(path), format, texts, python, is_required)
 
     def to_lightgbm(self) -> Any:
         """Return the same model as a `lightgbm.Booster`.

@@ -1,13 +1,14 @@
 //! A trained model: its description and its predictions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 use swarmwood::export::{
-    ExportReport, ExportRequest, VerifyOutcome, VerifyRequest, choose_format, write_export,
+    BundleEntry, BundleReport, BundleRequest, ExportReport, ExportRequest, VerifyOutcome,
+    VerifyRequest, choose_format, is_bundle, write_bundle, write_export,
 };
 use swarmwood::model::export::{ExportContent, ExportInput, ExportOptions, export_text, find};
 use swarmwood::model::predict::Predictions;
@@ -103,6 +104,26 @@ struct NodeRecord {
     cover: f64,
 }
 
+/// One format of a bundle, as a dictionary.
+#[derive(IntoPyObject)]
+struct FormatRecord {
+    format: String,
+    files: Vec<String>,
+    verified: bool,
+    reason: Option<String>,
+    raw_difference: Option<f64>,
+}
+
+impl FormatRecord {
+    fn new(entry: BundleEntry) -> FormatRecord {
+        let (verified, reason, raw_difference) = match entry.outcome.map(|found| found.outcome) {
+            Ok(VerifyOutcome::Verified { raw, .. }) => (true, None, Some(raw)),
+            Ok(VerifyOutcome::Unavailable(reason)) | Err(reason) => (false, Some(reason), None),
+        };
+        FormatRecord { format: entry.format, files: entry.files, verified, reason, raw_difference }
+    }
+}
+
 /// What was exported, as a dictionary.
 #[derive(IntoPyObject)]
 struct ExportRecord {
@@ -113,9 +134,31 @@ struct ExportRecord {
     rows: Option<usize>,
     raw_difference: Option<f64>,
     prediction_difference: Option<f64>,
+    /// The formats of a bundle.
+    formats: Option<Vec<FormatRecord>>,
 }
 
 impl ExportRecord {
+    fn of_bundle(report: BundleReport, path: &Path) -> ExportRecord {
+        let is_folder = path.is_dir();
+        let file = |name: &String| path.join(name);
+        let formats: Vec<FormatRecord> =
+            report.entries.into_iter().map(FormatRecord::new).collect();
+        ExportRecord {
+            files: match is_folder {
+                true => report.files.iter().map(file).collect(),
+                false => vec![path.to_path_buf()],
+            },
+            note: None,
+            verified: formats.iter().all(|format| format.verified || format.files.is_empty()),
+            reason: None,
+            rows: None,
+            raw_difference: None,
+            prediction_difference: None,
+            formats: Some(formats),
+        }
+    }
+
     fn new(report: ExportReport) -> ExportRecord {
         let mut record = ExportRecord {
             files: report.files,
@@ -125,6 +168,7 @@ impl ExportRecord {
             rows: None,
             raw_difference: None,
             prediction_difference: None,
+            formats: None,
         };
         match report.verification.map(|verification| verification.outcome) {
             None => {}
@@ -174,7 +218,7 @@ impl PyModel {
     /// Exports the model to a file; returns the files that were written, a note, and what the
     /// verification found: the rows, the largest difference of raw scores and of predictions, or
     /// the reason why it was not run.
-    #[pyo3(signature = (path, format=None, options=Vec::new(), verify_with=None))]
+    #[pyo3(signature = (path, format=None, options=Vec::new(), verify_with=None, verify_required=false))]
     fn export(
         &self,
         py: Python<'_>,
@@ -182,20 +226,36 @@ impl PyModel {
         format: Option<&str>,
         options: Vec<(String, String)>,
         verify_with: Option<PathBuf>,
+        verify_required: bool,
     ) -> PyResult<ExportRecord> {
         guarded(|| {
+            let python = verify_with.as_deref();
+            let verify =
+                |python| VerifyRequest { data: None, python, is_required: verify_required };
+            if is_bundle(format, &path) {
+                let request = BundleRequest {
+                    model: &self.model,
+                    model_path: None,
+                    path: &path,
+                    verify: VerifyRequest {
+                        is_required: false,
+                        ..verify(python.unwrap_or(Path::new("python3")))
+                    },
+                };
+                let report = py.detach(|| write_bundle(&request)).map_err(python_error)?;
+                return Ok(ExportRecord::of_bundle(report, &path));
+            }
             let format = choose_format(format, &path).map_err(python_error)?;
             let options = options
                 .into_iter()
                 .fold(ExportOptions::default(), |all, (name, value)| all.with(name, value));
-            let verify = verify_with.as_deref().map(|python| VerifyRequest { data: None, python });
             let request = ExportRequest {
                 model: &self.model,
                 model_path: None,
                 format,
                 options,
                 path: &path,
-                verify,
+                verify: python.map(verify),
             };
             let report = py.detach(|| write_export(&request)).map_err(python_error)?;
             Ok(ExportRecord::new(report))

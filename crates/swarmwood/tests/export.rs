@@ -38,7 +38,7 @@ fn export_to(path: &Path, model: &Model, format: &str, options: Options) -> Expo
         format: choose_format(Some(format), path).unwrap(),
         options,
         path,
-        verify: Some(VerifyRequest { data: None, python: &python() }),
+        verify: Some(VerifyRequest { data: None, python: &python(), is_required: true }),
     };
     write_export(&request).unwrap_or_else(|error| panic!("{format}: {error}"))
 }

@@ -31,12 +31,65 @@ fn exports_are_verified_on_thresholds_and_on_data() {
     }
     let line = "export b.json --format sql --dialect sqlite --out m.sql --verify";
     dir.run(line).ends(0, &["verified on", "largest difference of raw scores 0e0"]);
-    dir.run("export b.json --out text.txt --verify")
-        .ends(0, &["not verified", "not made to be run"]);
-    dir.run("export b.json --format sql --dialect tsql --out m.sql --verify")
-        .ends(0, &["queries of tsql are not run here"]);
-    dir.run("export b.json --out m.py --verify --python no-such-python")
+}
+
+#[test]
+fn an_export_that_cannot_be_verified_is_written_only_on_request() {
+    let dir = trained();
+    let missing = "m.py --python no-such-python";
+    let said = ["verify: the export as python was not written", "the program 'no-such-python'"];
+    dir.fails(&format!("export b.json --out {missing} --verify"), 2, &said);
+    dir.fails(&format!("export b.json --out {missing} --verify"), 2, &["--verify-if-possible"]);
+    dir.run(&format!("export b.json --out {missing} --verify-if-possible"))
         .ends(0, &["warning: the export was not verified: the program 'no-such-python'"]);
+    assert!(dir.names().contains(&"m.py".to_string()));
+
+    dir.fails("export b.json --out text.txt --verify", 2, &["not made to be run"]);
+    let line = "export b.json --format sql --dialect tsql --out m.sql";
+    dir.fails(&format!("{line} --verify"), 2, &["queries of tsql are not run here"]);
+    let report = dir.run(&format!("{line} --verify-if-possible --json")).works().json();
+    assert_eq!(report["verification"]["verified"], false, "{report}");
+}
+
+#[test]
+fn a_bundle_has_every_format_with_rows_to_check_them() {
+    let dir = trained();
+    dir.run("export b.json --format bundle --out folder").ends(0, &["js: verified on"]);
+    let mut names: Vec<String> = std::fs::read_dir(dir.path().join("folder"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    for name in ["README.md", "model.c", "model.h", "model.js", "model.onnx", "model.pmml"] {
+        assert!(names.contains(&name.to_string()), "{name} in {names:?}");
+    }
+    assert!(names.iter().filter(|name| name.ends_with(".sql")).count() == 8, "{names:?}");
+
+    let vectors = dir.read("folder/vectors.csv");
+    let header = "\"size\",\"age\",\"town\",raw_score_0,probability_0,probability_1,prediction\n";
+    assert!(vectors.starts_with(header), "{vectors}");
+    // The rows are a file that the model itself reads, with the results that it predicts.
+    dir.run("predict b.json folder/vectors.csv --raw --out raw.csv -q").works();
+    let expected = vectors.lines().skip(1).map(|line| line.rsplit(',').nth(3).unwrap().to_string());
+    let raw: Vec<f64> = dir.read("raw.csv").lines().skip(1).map(|x| x.parse().unwrap()).collect();
+    let expected: Vec<f64> = expected.map(|x| x.parse().unwrap()).collect();
+    assert_eq!(raw, expected);
+    assert!(dir.read("folder/verification.csv").contains("\njs,model.js,yes,"));
+    assert!(dir.read("folder/README.md").contains("| `town` | 4 categories: `Ash`"));
+
+    dir.fails("export b.json --format bundle --out folder", 2, &["exists already"]);
+    dir.fails("export b.json --out x.zip --dialect ansi", 2, &["is for one format"]);
+    let report = dir.run("export b.json --out all.zip --json").works().json();
+    assert_eq!(report["files"].as_array().unwrap().len(), names.len());
+    let listed = Command::new("python3")
+        .args(["-m", "zipfile", "-t", "all.zip"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    dir.run("export b.json --out again.zip -q").works();
+    let bytes = |name: &str| std::fs::read(dir.path().join(name)).unwrap();
+    assert_eq!(bytes("all.zip"), bytes("again.zip"));
 }
 
 #[test]
@@ -55,7 +108,8 @@ fn inputs_are_never_overwritten() {
 #[test]
 fn what_cannot_be_exported_is_refused_with_what_can() {
     let dir = trained();
-    let formats = "must be one of json, text, c, js, lightgbm, onnx, python, sql, xgboost";
+    let formats =
+        "must be one of json, text, c, js, lightgbm, onnx, pmml, python, sql, xgboost, bundle";
     dir.fails("export r.json --format excel --out m.x", 2, &["format: is 'excel'", formats]);
     dir.fails("export r.json --format pyton --out m.x", 2, &["did you mean 'python'?"]);
     dir.fails("export r.json --out m.xlsx", 2, &["extension of no format", "json, text, c"]);

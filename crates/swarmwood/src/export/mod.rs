@@ -1,7 +1,9 @@
 //! Exports of models to files, and their verification.
 
+mod bundle;
 mod runtime;
 mod verify;
+mod zip;
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +13,7 @@ use swarmwood_model::export::{
     find_extension, formats,
 };
 
+pub use bundle::{BUNDLE, BundleEntry, BundleReport, BundleRequest, is_bundle, write_bundle};
 pub use verify::{VerifyOutcome, VerifyReport, VerifyRequest, verify};
 
 use crate::error::Violation;
@@ -53,7 +56,7 @@ pub struct ExportReport {
 /// The format with a name or, without one, the format of a file's extension. Errors list what is
 /// allowed.
 pub fn choose_format(name: Option<&str>, path: &Path) -> Result<&'static dyn ExportFormat> {
-    let names = || formats(ExportContent::Model).map(|format| format.name());
+    let names = || formats(ExportContent::Model).map(|format| format.name()).chain([BUNDLE]);
     let list = || names().collect::<Vec<_>>().join(", ");
     let violation = |message: String| Error::Parameters(vec![Violation::new("format", message)]);
     match name {

@@ -10,6 +10,8 @@ use swarmwood_model::{Body, FeatureValue, Model, Prediction};
 
 use super::runtime::{RunFiles, RunOutcome, run};
 use super::{ExportRequest, export_error};
+use crate::error::Violation;
+use crate::message::Message;
 use crate::read::{self, ReadOptions, Source};
 use crate::{Error, Result};
 
@@ -26,6 +28,8 @@ pub struct VerifyRequest<'a> {
     pub data: Option<(&'a Source, &'a ReadOptions)>,
     /// The Python interpreter that runs the formats of Python packages.
     pub python: &'a Path,
+    /// Whether an export that cannot be run here is refused.
+    pub is_required: bool,
 }
 
 /// What a verification found.
@@ -53,8 +57,29 @@ pub enum VerifyOutcome {
     Unavailable(String),
 }
 
-/// Runs an export and compares it with the model.
+/// Runs an export and compares it with the model. An export that cannot be run is an error if its
+/// verification is required.
 pub fn verify(
+    request: &ExportRequest<'_>,
+    how: &VerifyRequest<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<VerifyReport> {
+    let report = verify_if_possible(request, how, warnings)?;
+    match &report.outcome {
+        VerifyOutcome::Unavailable(reason) if how.is_required => {
+            let message = format!(
+                "the export as {} was not written, because it was not verified: {reason}; ",
+                request.format.name()
+            );
+            let message = Message::from(message).text("to write it all the same, use ");
+            let message = message.option("verify_if_possible");
+            Err(Error::Parameters(vec![Violation::new("verify", message)]))
+        }
+        _ => Ok(report),
+    }
+}
+
+fn verify_if_possible(
     request: &ExportRequest<'_>,
     how: &VerifyRequest<'_>,
     warnings: &mut Vec<String>,
