@@ -119,7 +119,7 @@ def fitted(job: Job, folder: Path, files: dict[str, Path]) -> Iterator[tuple[np.
     """Raw scores and leaves of one student, or of each greedy one."""
     total = ["--total-leaves", job.size]
     words = {
-        STUDENT: [["compress", *total]],
+        STUDENT: [["compress", *total, "--swaps", 4]],
         PLAIN: [["compress", *total, "--swaps", 0]],
         LABELS: [["train", *total]],
         GREEDY: [

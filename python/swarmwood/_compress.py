@@ -65,8 +65,7 @@ def compress(
     classes : array-like, default=None
         The class labels, if `model` is a function that returns logits.
     swaps : int, default=None
-        Extra rows per row, made by exchanging values between neighbours. None is 4 to 10, for
-        120,000 rows in all, or none if that is better on a part of the rows.
+        Extra rows per row, made by exchanging values between neighbours. None is 4.
     validation_fraction : float, default=0.2
         Share of the rows that are held out to compare both models.
     checkpoint : path, default=None

@@ -16,7 +16,7 @@ SMALL = {"total_leaves": 48, "swaps": 4, "n_jobs": 1}
 def xgboost_models():
     from xgboost import DMatrix, XGBClassifier, XGBRegressor, train
 
-    yield XGBRegressor(n_estimators=60, objective="reg:squarederror").fit(*DIABETES), DIABETES
+    yield XGBRegressor(n_estimators=60, max_depth=3, learning_rate=0.1).fit(*DIABETES), DIABETES
     yield XGBClassifier(n_estimators=60).fit(*CANCER), CANCER
     yield XGBClassifier(n_estimators=30).fit(*WINE), WINE
     booster = train({"objective": "binary:logistic"}, DMatrix(*CANCER), 30)
@@ -47,13 +47,13 @@ def scikit_learn_models():
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
     from sklearn.ensemble import RandomForestClassifier as Forest
 
-    yield RandomForestRegressor(50, random_state=0).fit(*DIABETES), DIABETES
+    yield RandomForestRegressor(50, random_state=0, min_samples_leaf=5).fit(*DIABETES), DIABETES
     yield GradientBoostingClassifier(random_state=0).fit(*CANCER), CANCER
     yield Forest(50, random_state=0, min_samples_leaf=3).fit(*WINE), WINE
 
 
 def own_models():
-    yield swarmwood.GreedyBoostRegressor(objective="poisson").fit(*DIABETES), DIABETES
+    yield swarmwood.GreedyBoostRegressor(objective="poisson", max_depth=3).fit(*DIABETES), DIABETES
     yield swarmwood.GreedyBoostClassifier(n_estimators=30).fit(*WINE), WINE
 
 
@@ -152,7 +152,7 @@ def test_what_is_wrong_is_said():
         swarmwood.compress(3, X)
     with pytest.raises(ValueError, match="shape"):
         swarmwood.compress(lambda X: X, X, **SMALL)
-    with pytest.raises(swarmwood.SwarmwoodError, match="score of row 1 is nan"):
+    with pytest.raises(swarmwood.SwarmwoodError, match="score of row 1 is NaN"):
         swarmwood.compress(lambda X: np.full(len(X), np.nan), X, **SMALL)
     with pytest.raises(ZeroDivisionError):
         swarmwood.compress(lambda X: 1 / 0, X, **SMALL)

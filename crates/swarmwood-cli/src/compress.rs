@@ -64,8 +64,7 @@ pub fn command() -> Command {
         .arg(flags::count_flag(
             "swaps",
             "N",
-            "extra rows per row, made by exchanging values between neighbours [default: 4 to 10, for \
-             120000 rows in all, or none if that is better]",
+            "extra rows per row, made by exchanging values between neighbours [default: 4]",
         ))
         .args(checkpoint_flags())
         .arg(flags::delimiter_flag())

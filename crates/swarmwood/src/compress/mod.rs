@@ -14,8 +14,6 @@ mod teacher;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::Event;
 use swarmwood_learn::pool::Pool;
@@ -30,24 +28,16 @@ use crate::message::Message;
 use crate::params::{Auto, ValidParams};
 use crate::predict::Scorer;
 use crate::read::Rows;
-use crate::train::{TrainOptions, TrainResult};
+use crate::train::TrainOptions;
 use crate::{Error, Result};
 use swaps::{NeighbourSwaps, rows_at};
 
-/// Rows that a student is fitted to where extra rows are not counted by the user.
-const WANTED_ROWS: usize = 120_000;
-
-/// Extra rows per row where they are not counted by the user.
-const SWAPS: std::ops::RangeInclusive<usize> = 4..=10;
+/// Extra rows per row where the user does not give them. More of them move the student away from the
+/// rows of the data: 4 are better than 10 on small tables and as good on large ones.
+const SWAPS: usize = 4;
 
 /// At most this number of rows are made for one student.
 const MOST_ROWS: usize = 1 << 20;
-
-/// Numbers of rows with which students with and without extra rows are compared.
-const COMPARED_ROWS: std::ops::RangeInclusive<usize> = 50..=20_000;
-
-/// The share of rows on which they are compared.
-const COMPARED_SHARE: f64 = 0.2;
 
 /// What is compressed, and how.
 pub struct CompressRequest<'a> {
@@ -102,17 +92,14 @@ pub fn compress(
 ) -> Result<CompressResult> {
     let CompressRequest { teacher, rows, params, .. } = *request;
     check_objective(params)?;
-    let started = Instant::now();
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
-    let swaps = match request.swaps {
-        Auto::Is(swaps) => swaps,
-        Auto::Auto => chosen_swaps(request, &pool, observer)?,
-    };
+    let mut chunk = rows.sample();
+    (chunk.target, chunk.weight) = (Vec::new(), Vec::new());
+    let data_rows = chunk.rows;
+    let (chunk, raw) = with_extra_rows(request, chunk, &pool)?;
+    let extra_rows = chunk.rows - data_rows;
 
-    let seconds = Some(params.time_limit - started.elapsed().as_secs_f64());
-    let stage = StudentStage { rows, swaps, seconds, name: "" };
-    let student = fit_student(request, &stage, &pool, observer)?;
-    let StudentFit { fits, data_rows, extra_rows } = student;
+    let fits = student::fit(teacher, chunk, &raw, params, request.options, observer)?;
     let mut warnings: Vec<Message> = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     for fit in &fits {
@@ -135,75 +122,6 @@ pub fn compress(
     model.provenance.params.insert("swaps".to_string(), swaps.to_string());
     let (fidelity, labels) = measure(request, &model)?;
     Ok(CompressResult { model, fidelity, labels, data_rows, extra_rows, warnings, notes })
-}
-
-/// One fit of a student: the last one, or one to choose its rows by.
-struct StudentStage<'a> {
-    rows: &'a Rows,
-    /// Extra rows per row.
-    swaps: usize,
-    /// What is left of the time limit, if there is one.
-    seconds: Option<f64>,
-    /// What the names of its checkpoints end with.
-    name: &'a str,
-}
-
-/// A fitted student, one regression per output.
-struct StudentFit {
-    fits: Vec<TrainResult>,
-    data_rows: usize,
-    extra_rows: usize,
-}
-
-fn fit_student(
-    request: &CompressRequest<'_>,
-    stage: &StudentStage<'_>,
-    pool: &Pool,
-    observer: &mut dyn FnMut(&Event),
-) -> Result<StudentFit> {
-    let mut chunk = stage.rows.sample();
-    (chunk.target, chunk.weight) = (Vec::new(), Vec::new());
-    let data_rows = chunk.rows;
-    let (chunk, raw) = with_extra_rows(request, stage, chunk, pool)?;
-    let extra_rows = chunk.rows - data_rows;
-
-    let mut params = (**request.params).clone();
-    if let Some(seconds) = stage.seconds.filter(|_| params.time_limit > 0.0) {
-        params.time_limit = seconds.max(student::MIN_SECONDS);
-    }
-    let keep = request.options.keep.as_ref().map(|keep| student::renamed(keep, stage.name));
-    let options = TrainOptions { keep, ..request.options.clone() };
-    let fits = student::fit(request.teacher, chunk, &raw, &params, &options, observer)?;
-    Ok(StudentFit { fits, data_rows, extra_rows })
-}
-
-/// Whether there are extra rows, where that is left to us. They help most students, but not those of
-/// small tables whose columns belong together: there both are tried on a part of the rows.
-fn chosen_swaps(
-    request: &CompressRequest<'_>,
-    pool: &Pool,
-    observer: &mut dyn FnMut(&Event),
-) -> Result<usize> {
-    let usual = passes(Auto::Auto, request.rows.rows);
-    if !COMPARED_ROWS.contains(&request.rows.rows) {
-        return Ok(usual);
-    }
-    let params = request.params;
-    let (rest, part) = request.rows.clone().holdout(COMPARED_SHARE, params.seed)?;
-    let seconds = Some(params.time_limit / 4.0);
-    let mut fidelity_of = |swaps: usize, name: &str| -> Result<f64> {
-        let stage = StudentStage { rows: &rest, swaps, seconds, name };
-        let fits = fit_student(request, &stage, pool, observer)?.fits;
-        let fits = fits.into_iter().map(|fit| fit.model).collect();
-        let model = student::join(request.teacher, fits)?;
-        let (teacher_raw, student_raw, _) = raw_scores(request, &part, &model)?;
-        let outputs = request.teacher.outputs();
-        let fidelity = Fidelity::new(&teacher_raw, &student_raw, outputs, request.teacher.link());
-        Ok(fidelity.r2.unwrap_or(0.0))
-    };
-    let with = fidelity_of(usual, ".extra")?;
-    let without = fidelity_of(0, ".plain")?;
-    Ok(if without > with { 0 } else { usual })
 }
 
 /// A student minimises the squared difference of raw scores.
@@ -229,13 +147,12 @@ fn push_new<T: Clone + PartialEq>(all: &mut Vec<T>, one: &T) {
 /// The rows with those that are made of them, and the teacher's scores of all.
 fn with_extra_rows(
     request: &CompressRequest<'_>,
-    stage: &StudentStage<'_>,
     chunk: Chunk,
     pool: &Pool,
 ) -> Result<(Chunk, Vec<f64>)> {
-    let numbers = stage.rows.sample_numbers();
+    let numbers = request.rows.sample_numbers();
     let mut raw = scores(request.teacher, &chunk, &whole_rows(&numbers, &chunk))?;
-    let passes = passes(Auto::Is(stage.swaps), chunk.rows);
+    let passes = passes(request.swaps, chunk.rows);
     if passes == 0 {
         return Ok((chunk, raw));
     }
@@ -259,7 +176,7 @@ fn passes(swaps: Auto<usize>, rows: usize) -> usize {
     let rows = rows.max(1);
     let wanted = match swaps {
         Auto::Is(swaps) => swaps,
-        Auto::Auto => (WANTED_ROWS / rows).clamp(*SWAPS.start(), *SWAPS.end()),
+        Auto::Auto => SWAPS,
     };
     wanted.min(MOST_ROWS / rows)
 }
@@ -303,8 +220,11 @@ fn measure(
     request: &CompressRequest<'_>,
     model: &Model,
 ) -> Result<(Fidelity, Option<LabelMetrics>)> {
-    let CompressRequest { teacher, params, .. } = *request;
-    let (teacher_raw, student_raw, chunk) = raw_scores(request, request.held_out, model)?;
+    let CompressRequest { teacher, held_out, params, .. } = *request;
+    let chunk = held_out.sample();
+    let sources = whole_rows(&held_out.sample_numbers(), &chunk);
+    let teacher_raw = scores(teacher, &chunk, &sources)?;
+    let student_raw = Scorer::new(model, None, params.threads)?.raw(&chunk)?;
     let fidelity = Fidelity::new(&teacher_raw, &student_raw, teacher.outputs(), teacher.link());
     if !request.is_labelled {
         return Ok((fidelity, None));
@@ -314,17 +234,4 @@ fn measure(
         |raw: &[f64]| Bootstrap::new(&HeldOutRows::of_raw(model, raw, &chunk), params.threads);
     let (teacher, student) = (metrics(&teacher_raw)?, metrics(&student_raw)?);
     Ok((fidelity, Some(LabelMetrics { teacher, student })))
-}
-
-/// The raw scores of teacher and student, and the rows.
-fn raw_scores(
-    request: &CompressRequest<'_>,
-    rows: &Rows,
-    model: &Model,
-) -> Result<(Vec<f64>, Vec<f64>, Chunk)> {
-    let chunk = rows.sample();
-    let sources = whole_rows(&rows.sample_numbers(), &chunk);
-    let teacher = scores(request.teacher, &chunk, &sources)?;
-    let student = Scorer::new(model, None, request.params.threads)?.raw(&chunk)?;
-    Ok((teacher, student, chunk))
 }

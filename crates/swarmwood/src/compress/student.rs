@@ -51,17 +51,15 @@ pub(super) fn fit(
 }
 
 /// The least time limit of a fit, in which every method ends with some model.
-pub(super) const MIN_SECONDS: f64 = 0.05;
+const MIN_SECONDS: f64 = 0.05;
 
 /// The checkpoint of one output; a teacher with one output has the file itself.
 fn keep_of_output(keep: &Keep, output: usize, outputs: usize) -> Keep {
-    if outputs == 1 { keep.clone() } else { renamed(keep, &format!(".{output}")) }
-}
-
-/// A checkpoint whose name ends with more.
-pub(super) fn renamed(keep: &Keep, end: &str) -> Keep {
+    if outputs == 1 {
+        return keep.clone();
+    }
     let mut name = keep.path.clone().into_os_string();
-    name.push(end);
+    name.push(format!(".{output}"));
     Keep { path: name.into(), ..keep.clone() }
 }
 

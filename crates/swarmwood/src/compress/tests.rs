@@ -55,8 +55,7 @@ fn a_student_of_numbers_follows_its_teacher_with_few_leaves() {
         result.model.members().iter().map(|member| member.shape.leaves().len()).sum();
     assert!(leaves <= 64, "{leaves}");
     assert!(result.fidelity.r2.unwrap() > 0.9, "{:?}", result.fidelity);
-    assert_eq!(result.data_rows, 450);
-    assert!([0, 10 * 450].contains(&result.extra_rows), "{}", result.extra_rows);
+    assert_eq!((result.data_rows, result.extra_rows), (450, 4 * 450));
     assert_eq!(result.fidelity.agreement, None);
     assert!(result.labels.unwrap().student.value("rmse").is_some());
 }
@@ -89,8 +88,7 @@ fn threads_do_not_change_a_student() {
 #[test]
 fn extra_rows_are_limited_and_can_be_left_out() {
     assert_eq!(passes(Auto::Is(0), 100), 0);
-    assert_eq!(passes(Auto::Auto, 100), 10);
-    assert_eq!(passes(Auto::Auto, 20_000), 6);
+    assert_eq!(passes(Auto::Auto, 100), 4);
     assert_eq!(passes(Auto::Auto, 1 << 17), 4);
     assert_eq!(passes(Auto::Is(1000), 1 << 17), 8);
     assert_eq!(compressed(table(0), 1, Auto::Is(0)).extra_rows, 0);
