@@ -26,6 +26,7 @@ from evidence import (
     boosting,
     boosting_tables,
     compress,
+    interactions,
     iris,
     page,
     raw,
@@ -57,6 +58,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "total-leaves": (total_leaves, total_leaves_tables),
     "rules": (rules, rules_tables),
     "compress": (compress, compress),
+    "interactions": (interactions, interactions),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -69,6 +71,7 @@ KNOWN_SETS = {
     "total-leaves": SETS,
     "rules": rules.SETS,
     "compress": SETS,
+    "interactions": interactions.SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -81,6 +84,7 @@ KNOWN_SIZES = {
     "total-leaves": total_leaves.SIZES,
     "rules": rules.SIZES,
     "compress": compress.SIZES,
+    "interactions": interactions.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -193,7 +197,8 @@ def check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
         parser.error(
             f"--contenders: unknown {', '.join(unknown)}; known are {'; '.join(sorted(known))}"
         )
-    if not (options.quick or options.tables) and not (options.data and options.data.is_dir()):
+    needs_data = not (options.quick or options.tables or options.experiment == "interactions")
+    if needs_data and not (options.data and options.data.is_dir()):
         parser.error(
             "--data: name the directory that holds the data sets, or try --quick, which needs none"
         )
@@ -222,6 +227,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "total-leaves": total_leaves.CONTENDERS,
         "rules": rules.CONTENDERS,
         "compress": compress.CONTENDERS,
+        "interactions": interactions.CONTENDERS,
     }.get(experiment, ())
 
 

@@ -38,6 +38,10 @@ class GreedyBoostClassifier(Rules, Classifier):
         or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
         error; for apso-tree the size that the final tree is pruned to. A whole number from 0 to
         1048576.
+    lookahead : int, default=1
+        Levels of splits that are chosen together: 1 takes the best split of each node; 2 also
+        tries trees over pairs and triples of features that interact, where no first split gains
+        anything; the default method decides by itself. A whole number from 1 to 2.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -105,6 +109,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         n_estimators: int = 100,
         max_depth: int = 6,
         max_leaves: int = 0,
+        lookahead: int = 1,
         learning_rate: float = 0.1,
         reg_lambda: float = 1.0,
         reg_alpha: float = 0.0,
@@ -133,6 +138,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_leaves = max_leaves
+        self.lookahead = lookahead
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
         self.reg_alpha = reg_alpha
@@ -186,6 +192,10 @@ class GreedyBoostRegressor(Rules, Regressor):
         or chosen with total_leaves, or for swarm-tree the size with the best cross-validated
         error; for apso-tree the size that the final tree is pruned to. A whole number from 0 to
         1048576.
+    lookahead : int, default=1
+        Levels of splits that are chosen together: 1 takes the best split of each node; 2 also
+        tries trees over pairs and triples of features that interact, where no first split gains
+        anything; the default method decides by itself. A whole number from 1 to 2.
     learning_rate : float, default=0.1
         Learning rate: the share of each step that is taken. A number above 0, at most 1.
     reg_lambda : float, default=1.0
@@ -259,6 +269,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         n_estimators: int = 100,
         max_depth: int = 6,
         max_leaves: int = 0,
+        lookahead: int = 1,
         learning_rate: float = 0.1,
         reg_lambda: float = 1.0,
         reg_alpha: float = 0.0,
@@ -288,6 +299,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_leaves = max_leaves
+        self.lookahead = lookahead
         self.learning_rate = learning_rate
         self.reg_lambda = reg_lambda
         self.reg_alpha = reg_alpha

@@ -2,8 +2,8 @@
 //!
 //! On the residuals of the greedy fit to all rows, sets of features that interact are screened, and
 //! the splits of the best tree over such a set are compared with the best split alone. On most data
-//! greedy boosting leaves no interaction of which that could be said, and nothing changes. Otherwise
-//! the first greedy candidate is cross-validated with look-ahead. If that is better, all
+//! greedy boosting leaves no interaction of which that could be said, and nothing changes.
+//! Otherwise the first greedy candidate is cross-validated with look-ahead. If that is better, all
 //! candidates look ahead by these sets.
 
 use swarmwood_search::Datum;

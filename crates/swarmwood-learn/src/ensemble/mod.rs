@@ -1,6 +1,8 @@
 //! The default method: the structure of the whole ensemble is searched, and a searched ensemble is
 //! used only if cross-validation prefers it to greedy boosting.
 //!
+//! 0. If the greedy fit to all rows leaves an interaction that it cannot see, growth looks ahead
+//!    from then on (`interactions`).
 //! 1. Greedy boosting with several learning rates, in every shape of the ensemble, is
 //!    cross-validated. What the best of them leaves unexplained on held-out rows is the noise.
 //! 2. Search strategies, whose penalties follow from the noise, are cross-validated on the same

@@ -71,13 +71,13 @@ pub struct LookaheadSplit {
 
 /// Sums over the cells of a few features' coarse bins; the last axis is contiguous.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct CellSums {
+pub(super) struct LookaheadTable {
     /// Bins of each axis.
     widths: Vec<usize>,
     cells: Vec<GradientSums>,
 }
 
-/// A tree over the axes of [`CellSums`].
+/// A tree over the axes of [`LookaheadTable`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CellTree {
     /// No further split.
@@ -93,9 +93,9 @@ pub(super) enum CellTree {
     },
 }
 
-impl CellSums {
+impl LookaheadTable {
     pub(super) fn new(widths: Vec<usize>, cells: Vec<GradientSums>) -> Self {
-        CellSums { widths, cells }
+        LookaheadTable { widths, cells }
     }
 
     fn total(&self) -> GradientSums {
@@ -103,15 +103,15 @@ impl CellSums {
     }
 
     /// The mean of two tables of the same shape.
-    pub(super) fn mean(&self, other: &CellSums) -> CellSums {
+    pub(super) fn mean(&self, other: &LookaheadTable) -> LookaheadTable {
         let half = |sum: GradientSums| GradientSums { g: 0.5 * sum.g, h: 0.5 * sum.h };
         let pairs = self.cells.iter().zip(&other.cells);
         let cells = pairs.map(|(&a, &b)| half(plus(a, b))).collect();
-        CellSums { widths: self.widths.clone(), cells }
+        LookaheadTable { widths: self.widths.clone(), cells }
     }
 
     /// The sums of both sides of a cut, over the axes that are left.
-    fn sides(&self, axis: usize, cut: usize) -> [CellSums; 2] {
+    fn sides(&self, axis: usize, cut: usize) -> [LookaheadTable; 2] {
         let inner: usize = self.widths[axis + 1..].iter().product();
         let width = self.widths[axis];
         let outer = self.cells.len() / (inner * width);
@@ -129,7 +129,7 @@ impl CellSums {
                     }
                 }
             }
-            CellSums { widths: widths.clone(), cells }
+            LookaheadTable { widths: widths.clone(), cells }
         };
         [side(0..cut), side(cut..width)]
     }
@@ -153,13 +153,18 @@ pub(super) struct CellSearch {
 
 impl CellSearch {
     /// The best tree over all axes.
-    pub(super) fn best_tree(&self, cells: &CellSums) -> CellTree {
+    pub(super) fn best_tree(&self, cells: &LookaheadTable) -> CellTree {
         self.plan(cells, self.value, f64::INFINITY)
     }
 
     /// What a tree gains over the node as it is: its values follow from `chosen_on`, its loss is
     /// that of `judged_on`.
-    pub(super) fn gain(&self, tree: &CellTree, chosen_on: &CellSums, judged_on: &CellSums) -> f64 {
+    pub(super) fn gain(
+        &self,
+        tree: &CellTree,
+        chosen_on: &LookaheadTable,
+        judged_on: &LookaheadTable,
+    ) -> f64 {
         let CellTree::Split { .. } = tree else { return 0.0 };
         let whole = judged_on.total();
         let unsplit = match self.penalties.ridge {
@@ -173,8 +178,8 @@ impl CellSearch {
     fn children_loss(
         &self,
         tree: &CellTree,
-        chosen_on: &CellSums,
-        judged_on: &CellSums,
+        chosen_on: &LookaheadTable,
+        judged_on: &LookaheadTable,
         value: f64,
     ) -> f64 {
         let CellTree::Split { axis, cut, children } = tree else { return 0.0 };
@@ -183,7 +188,13 @@ impl CellSearch {
         self.penalties.gamma + side(0) + side(1)
     }
 
-    fn tree_loss(&self, tree: &CellTree, chosen: &CellSums, judged: &CellSums, above: f64) -> f64 {
+    fn tree_loss(
+        &self,
+        tree: &CellTree,
+        chosen: &LookaheadTable,
+        judged: &LookaheadTable,
+        above: f64,
+    ) -> f64 {
         let value = self.leaf_value(chosen.total(), above);
         match tree {
             CellTree::Leaf => self.leaf_loss(judged.total(), value, above),
@@ -220,7 +231,7 @@ impl CellSearch {
     }
 
     /// The best tree below a node whose value is `value`; `loss` is that of a leaf in its place.
-    fn plan(&self, cells: &CellSums, value: f64, loss: f64) -> CellTree {
+    fn plan(&self, cells: &LookaheadTable, value: f64, loss: f64) -> CellTree {
         let Some((axis, cut)) = self.best_cut(&cells.cells, &cells.widths, value, loss).1 else {
             return CellTree::Leaf;
         };
@@ -296,14 +307,14 @@ mod tests {
     use super::*;
     use swarmwood_search::rng::Stream;
 
-    fn random_cells(widths: &[usize], stream: &mut Stream) -> CellSums {
+    fn random_cells(widths: &[usize], stream: &mut Stream) -> LookaheadTable {
         let cell = |_| GradientSums { g: stream.normal(), h: 0.1 + stream.unit() };
         let cells = (0..widths.iter().product()).map(cell).collect();
-        CellSums::new(widths.to_vec(), cells)
+        LookaheadTable::new(widths.to_vec(), cells)
     }
 
     /// The best gain of trees over two axes, by trying all of them.
-    fn best_of_all(search: &CellSearch, cells: &CellSums) -> f64 {
+    fn best_of_all(search: &CellSearch, cells: &LookaheadTable) -> f64 {
         let leaf_or_cuts = |width: usize| {
             let cut = |cut: usize| CellTree::Split {
                 axis: 0,
@@ -346,9 +357,9 @@ mod tests {
 
     #[test]
     fn a_parity_of_three_is_seen_though_no_cut_gains_before_the_last() {
-        let sign = |at: usize| if at.count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |at: usize| if at.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
         let cells = (0..8).map(|at| GradientSums { g: 3.0 * sign(at), h: 3.0 }).collect();
-        let cells = CellSums::new(vec![2, 2, 2], cells);
+        let cells = LookaheadTable::new(vec![2, 2, 2], cells);
         let penalties =
             Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 };
         let search = CellSearch { penalties, value: 0.0 };

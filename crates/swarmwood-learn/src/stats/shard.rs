@@ -6,7 +6,7 @@
 mod assigned;
 mod sampled;
 
-pub use sampled::{CoarseColumn, HashSample};
+pub use sampled::{CoarseColumn, HashSample, SampledRows};
 
 use std::borrow::Cow;
 use std::ops::Range;

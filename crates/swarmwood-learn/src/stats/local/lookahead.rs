@@ -7,14 +7,17 @@ use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::kernels::quantise::GradientSums;
 use crate::rule::{BinRule, Cut};
 use crate::stats::lookahead::{
-    CellSearch, CellSums, CellTree, FeatureSet, LookaheadSplit, MOST_FEATURES, PAIR_BINS,
+    CellSearch, CellTree, FeatureSet, LookaheadSplit, LookaheadTable, MOST_FEATURES, PAIR_BINS,
     TRIPLE_BINS,
 };
-use crate::stats::shard::{CoarseColumn, HashSample, Shard};
+use crate::stats::shard::{CoarseColumn, HashSample, SampledRows, Shard};
 
-/// Rows of a node that tables are made of, and rows below which none are.
+/// Rows of a node that tables are made of.
 const TABLE_ROWS: usize = 4096;
+
+/// Rows below which a node is split greedily: a number, and a share of those of the tree.
 const LEAST_ROWS: usize = 200;
+const LEAST_SHARE: usize = 16;
 
 /// A feature's coarse bins, and the last code of each but the last.
 pub(super) struct CoarseFeature {
@@ -23,8 +26,11 @@ pub(super) struct CoarseFeature {
     pub(super) lasts: Vec<u8>,
 }
 
-/// The sampled rows of each shard: row and half.
-pub(super) type SampledRows = Vec<Vec<[u32; 2]>>;
+/// The sampled rows of each shard, and the feature's own code for each stored code of each column.
+pub(super) struct NodeSample {
+    pub(super) shards: Vec<SampledRows>,
+    owns: Vec<[u8; CODES]>,
+}
 
 impl Local<'_> {
     /// For each slot the first split of the tree over one of the sets that gains most, judged on
@@ -47,17 +53,20 @@ impl Local<'_> {
     }
 
     fn look_ahead_in(&self, slot: usize, sets: &[FeatureSet]) -> Option<LookaheadSplit> {
-        let count = self.count(slot);
-        if count < LEAST_ROWS || sets.is_empty() || self.budget.is_interrupted() {
+        let (count, of_tree) = (self.count(slot), self.count(0));
+        if count < LEAST_ROWS.max(of_tree / LEAST_SHARE)
+            || sets.is_empty()
+            || self.budget.is_interrupted()
+        {
             return None;
         }
-        let rows = self.sample(slot, TABLE_ROWS);
         let mut features: Vec<u32> =
             sets.iter().flat_map(|set| set.features().iter().copied()).collect();
         features.sort_unstable();
         features.dedup();
 
-        let coarse = self.coarse_features(&features, &rows, PAIR_BINS);
+        let sample = self.sample(slot, TABLE_ROWS, &features);
+        let coarse = self.coarse_features(&features, &sample, PAIR_BINS);
         let search = CellSearch { penalties: self.search.penalties, value: self.slots[slot].value };
         let found = sets.iter().filter_map(|set| {
             let axes: Vec<&CoarseFeature> = set
@@ -65,41 +74,41 @@ impl Local<'_> {
                 .iter()
                 .filter_map(|&feature| coarse.iter().find(|coarse| coarse.feature == feature))
                 .collect();
-            self.best_of_set(*set, &axes, &rows, count, &search)
+            self.best_of_set(*set, &axes, &sample, count, &search)
         });
         found.reduce(|best, next| if next.gain > best.gain { next } else { best })
     }
 
-    pub(super) fn sample(&self, slot: usize, wanted: usize) -> SampledRows {
+    /// A sample of the rows of a slot, with the codes of some features.
+    pub(super) fn sample(&self, slot: usize, wanted: usize, features: &[u32]) -> NodeSample {
         let sample = HashSample::new(wanted, self.count(slot));
+        let (columns, owns): (Vec<usize>, Vec<[u8; CODES]>) =
+            features.iter().map(|&feature| self.own_codes(feature)).unzip();
         let shards: Vec<&Shard> = self.shards().collect();
-        self.pool.map(shards.len(), |at| shards[at].sampled_rows(slot, sample, &self.plan))
+        let sampled = |at: usize| shards[at].sampled(slot, sample, &self.plan, &columns);
+        NodeSample { shards: self.pool.map(shards.len(), sampled), owns }
     }
 
     /// Bins of about as many sampled rows each, feature by feature.
     pub(super) fn coarse_features(
         &self,
         features: &[u32],
-        rows: &SampledRows,
+        sample: &NodeSample,
         bins: usize,
     ) -> Vec<CoarseFeature> {
-        let owns: Vec<(usize, [u8; CODES])> =
-            features.iter().map(|&feature| self.own_codes(feature)).collect();
-        let columns: Vec<usize> = owns.iter().map(|(column, _)| *column).collect();
-        let shards: Vec<&Shard> = self.shards().collect();
-        let parts = self.pool.map(shards.len(), |at| shards[at].count_codes(&rows[at], &columns));
-        let mut counts = vec![0u32; columns.len() * CODES];
+        let parts = self.pool.map(sample.shards.len(), |at| sample.shards[at].count_codes());
+        let mut counts = vec![0u32; features.len() * CODES];
         for part in parts {
             counts.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
         }
 
-        let each = features.iter().zip(owns).zip(counts.chunks_exact(CODES));
-        each.map(|((&feature, (column, own)), counts)| {
+        let each = features.iter().zip(&sample.owns).zip(counts.chunks_exact(CODES)).enumerate();
+        each.map(|(place, ((&feature, own), counts))| {
             let mut by_code = [0; CODES];
             own.iter().zip(counts).for_each(|(&code, count)| by_code[usize::from(code)] += count);
             let lasts = even_cuts(&by_code, bins);
-            let bin = |code: u8| lasts.iter().filter(|&&last| code > last).count() as u8;
-            let column = CoarseColumn { column, bins: own.map(bin) };
+            let bin = |code: u8| lasts.partition_point(|&last| last < code) as u8;
+            let column = CoarseColumn { place, bins: own.map(bin) };
             CoarseFeature { feature, column, lasts }
         })
         .collect()
@@ -127,7 +136,7 @@ impl Local<'_> {
         &self,
         set: FeatureSet,
         axes: &[&CoarseFeature],
-        rows: &SampledRows,
+        sample: &NodeSample,
         count: usize,
         search: &CellSearch,
     ) -> Option<LookaheadSplit> {
@@ -137,7 +146,7 @@ impl Local<'_> {
         if grouped.iter().any(|(_, lasts)| lasts.is_empty()) {
             return None;
         }
-        let halves = self.cells(&grouped, rows, count);
+        let halves = self.cells(&grouped, sample, count);
         let tree = search.best_tree(&halves[0]);
         let gain = search.gain(&tree, &halves[0], &halves[1]);
         if gain <= 0.0 {
@@ -157,13 +166,13 @@ impl Local<'_> {
     fn cells(
         &self,
         axes: &[(CoarseColumn, Vec<u8>)],
-        rows: &SampledRows,
+        sample: &NodeSample,
         count: usize,
-    ) -> [CellSums; 2] {
+    ) -> [LookaheadTable; 2] {
         let axes: Vec<(&CoarseColumn, usize)> =
             axes.iter().map(|(column, lasts)| (column, lasts.len() + 1)).collect();
-        let shards: Vec<&Shard> = self.shards().collect();
-        let parts = self.pool.map(shards.len(), |at| shards[at].cell_sums(&rows[at], &axes));
+        let shards = &sample.shards;
+        let parts = self.pool.map(shards.len(), |at| shards[at].cell_sums(&axes));
         let add = |mut all: [Vec<u64>; 2], part: [Vec<u64>; 2]| {
             for (all, part) in all.iter_mut().zip(part) {
                 all.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(part));
@@ -172,16 +181,16 @@ impl Local<'_> {
         };
         let sums = parts.into_iter().reduce(add).unwrap_or_default();
 
-        let mut of_half = [0; 2];
-        rows.iter().flatten().for_each(|&[_, half]| of_half[half as usize] += 1);
+        let sizes = shards.iter().map(SampledRows::sizes);
+        let of_half = sizes.fold([0; 2], |[a, b], [more_a, more_b]| [a + more_a, b + more_b]);
         let widths: Vec<usize> = axes.iter().map(|(_, width)| *width).collect();
         let scaled = |half: usize| {
-            let factor = count as f64 / f64::from(of_half[half].max(1));
+            let factor = count as f64 / of_half[half].max(1) as f64;
             let cell = |&packed: &u64| {
                 let GradientSums { g, h } = self.scale.unpack(packed);
                 GradientSums { g: g * factor, h: h * factor }
             };
-            CellSums::new(widths.clone(), sums[half].iter().map(cell).collect())
+            LookaheadTable::new(widths.clone(), sums[half].iter().map(cell).collect())
         };
         [scaled(0), scaled(1)]
     }

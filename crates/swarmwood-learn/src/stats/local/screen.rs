@@ -7,11 +7,10 @@
 //! at once.
 
 use super::Local;
-use super::lookahead::{CoarseFeature, SampledRows};
+use super::lookahead::CoarseFeature;
 use crate::bins::CODES;
 use crate::kernels::walsh::{differences, xor};
 use crate::stats::lookahead::FeatureSet;
-use crate::stats::shard::Shard;
 
 /// Rows that features are screened on at most, and rows below which triples are not screened.
 const MOST_ROWS: usize = 16_384;
@@ -23,6 +22,9 @@ const MOST_WORDS: usize = 1 << 27;
 /// By how much the statistic of a set, a chi-squared variable if there is no interaction, must
 /// exceed its expectation. Chance does so for one of 10^10 sets.
 const SIGNIFICANT: f64 = 50.0;
+
+/// Sets whose statistic is below this share of the clearest one's are left out.
+const LEAST_SHARE: f64 = 0.1;
 
 /// The bits of a feature, row by row: whether it is above the median, and in which quartile.
 struct FeatureBits {
@@ -57,16 +59,18 @@ impl Local<'_> {
         });
         let mut found: Vec<ScreenedSet> = found.into_iter().flatten().collect();
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let clearest = found.first().map_or(0.0, |(excess, _)| *excess);
+        found.retain(|(excess, _)| *excess >= LEAST_SHARE * clearest);
         found.truncate(most);
         found.into_iter().map(|(_, set)| set).collect()
     }
 
     /// Signs of gradients and bits of features, for as many rows of either sign; and their number.
     fn bits(&self, features: &[u32], wanted: usize) -> (Vec<u64>, Vec<FeatureBits>, u32) {
-        let sampled: SampledRows = self.sample(0, wanted);
-        let coarse = self.coarse_features(features, &sampled, 4);
-        let shards: Vec<&Shard> = self.shards().collect();
-        let rows = self.pool.map(shards.len(), |at| shards[at].balanced_rows(&sampled[at]));
+        let sample = self.sample(0, wanted, features);
+        let coarse = self.coarse_features(features, &sample, 4);
+        let shards = &sample.shards;
+        let rows = self.pool.map(shards.len(), |at| shards[at].balanced_rows());
         let count = rows.iter().map(|rows| rows.len() as u32).sum();
 
         // Rows with a positive gradient come first in every shard.
@@ -82,9 +86,7 @@ impl Local<'_> {
             let plane = |bins: &[u8]| -> Vec<u64> {
                 let bits: [bool; CODES] = column.bins.map(|bin| bins.contains(&bin));
                 let parts = shards.iter().zip(&rows);
-                parts
-                    .flat_map(|(shard, rows)| shard.code_bits(rows, column.column, &bits))
-                    .collect()
+                parts.flat_map(|(shard, rows)| shard.code_bits(rows, column.place, &bits)).collect()
             };
             let planes = match lasts.len() {
                 0 => Vec::new(),

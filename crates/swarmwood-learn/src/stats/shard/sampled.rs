@@ -25,8 +25,8 @@ impl HashSample {
 }
 
 /// Which half of a sample a row belongs to.
-fn half(row: usize) -> usize {
-    (row_hash(row) >> 20 & 1) as usize
+fn half(row: usize) -> u8 {
+    (row_hash(row) >> 20 & 1) as u8
 }
 
 /// Well-mixed bits of a row's place in the data set.
@@ -35,59 +35,98 @@ fn row_hash(row: usize) -> u64 {
     (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9)
 }
 
-/// A feature in coarse bins: the stored column, and the bin of each stored code.
+/// Some rows of a shard, copied so that they lie side by side.
+#[derive(Debug)]
+pub struct SampledRows {
+    /// Packed derivatives.
+    packed: Vec<u64>,
+    /// The half of the sample that each row belongs to.
+    halves: Vec<u8>,
+    /// Stored codes, column after column.
+    codes: Vec<Vec<u8>>,
+}
+
+/// A feature in coarse bins.
 #[derive(Debug, Clone)]
 pub struct CoarseColumn {
-    pub column: usize,
+    /// The place of its stored column among those of [`SampledRows`].
+    pub place: usize,
+    /// The bin of each stored code.
     pub bins: [u8; CODES],
 }
 
 impl Shard {
-    /// The rows of a slot that a sample holds, with the half that each belongs to.
-    pub fn sampled_rows(&self, slot: usize, sample: HashSample, plan: &Plan) -> Vec<[u32; 2]> {
-        let rows = &self.order[self.spans[slot].clone()];
-        let of_sample = rows.iter().filter_map(|&row| {
+    /// The rows of a slot that a sample holds, with their codes in some stored columns.
+    pub fn sampled(
+        &self,
+        slot: usize,
+        sample: HashSample,
+        plan: &Plan,
+        columns: &[usize],
+    ) -> SampledRows {
+        let (mut rows, mut halves) = (Vec::new(), Vec::new());
+        for &row in &self.order[self.spans[slot].clone()] {
             let global = plan.global(self.number, row as usize);
-            sample.contains(global).then(|| [row, half(global) as u32])
-        });
-        of_sample.collect()
+            if sample.contains(global) {
+                rows.push(row);
+                halves.push(half(global));
+            }
+        }
+        let packed = self.packed();
+        let codes_of = |&column: &usize| -> Vec<u8> {
+            let codes = &self.rows.columns[column];
+            rows.iter().map(|&row| codes[row as usize]).collect()
+        };
+        SampledRows {
+            packed: rows.iter().map(|&row| packed[row as usize]).collect(),
+            halves,
+            codes: columns.iter().map(codes_of).collect(),
+        }
+    }
+}
+
+impl SampledRows {
+    /// How many rows there are of each half.
+    pub fn sizes(&self) -> [usize; 2] {
+        let second = self.halves.iter().filter(|&&half| half == 1).count();
+        [self.halves.len() - second, second]
     }
 
-    /// How many of some rows have each stored code, column after column.
-    pub fn count_codes(&self, rows: &[[u32; 2]], columns: &[usize]) -> Vec<u32> {
-        let mut counts = vec![0; columns.len() * CODES];
-        for (counts, &column) in counts.chunks_exact_mut(CODES).zip(columns) {
-            let codes = &self.rows.columns[column];
-            rows.iter().for_each(|&[row, _]| counts[usize::from(codes[row as usize])] += 1);
+    /// How many rows have each stored code, column after column.
+    pub fn count_codes(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.codes.len() * CODES];
+        for (counts, codes) in counts.chunks_exact_mut(CODES).zip(&self.codes) {
+            codes.iter().for_each(|&code| counts[usize::from(code)] += 1);
         }
         counts
     }
 
-    /// Packed sums of both halves of some rows over the cells of a few columns, the last one
-    /// contiguous.
-    pub fn cell_sums(&self, rows: &[[u32; 2]], axes: &[(&CoarseColumn, usize)]) -> [Vec<u64>; 2] {
+    /// Packed sums of both halves over the cells of a few columns, the last one contiguous.
+    pub fn cell_sums(&self, axes: &[(&CoarseColumn, usize)]) -> [Vec<u64>; 2] {
         let cells: usize = axes.iter().map(|(_, width)| width).product();
-        let mut sums = [vec![0u64; cells], vec![0u64; cells]];
-        let packed = self.packed();
-        for &[row, half] in rows {
-            let row = row as usize;
-            let cell = axes.iter().fold(0, |cell, (axis, width)| {
-                let code = self.rows.columns[axis.column][row];
-                cell * width + usize::from(axis.bins[usize::from(code)])
-            });
-            let sum = &mut sums[half as usize][cell];
-            *sum = sum.wrapping_add(packed[row]);
+        let mut places = vec![0u8; self.packed.len()];
+        // A table has at most 64 cells, so that a place is a byte.
+        for (axis, width) in axes {
+            let codes = &self.codes[axis.place];
+            for (place, &code) in places.iter_mut().zip(codes) {
+                *place = *place * *width as u8 + axis.bins[usize::from(code)];
+            }
         }
-        sums
+        let mut sums = vec![0u64; 2 * cells];
+        for ((&place, &half), &packed) in places.iter().zip(&self.halves).zip(&self.packed) {
+            let sum = &mut sums[usize::from(half) * cells + usize::from(place)];
+            *sum = sum.wrapping_add(packed);
+        }
+        let second = sums.split_off(cells);
+        [sums, second]
     }
 
-    /// As many rows with a positive gradient as others, evenly taken from some rows; those with a
-    /// positive gradient come first.
-    pub fn balanced_rows(&self, rows: &[[u32; 2]]) -> Vec<u32> {
-        let packed = self.packed();
-        let is_positive = |row: &u32| gradient(packed[*row as usize]) > 0;
+    /// As many rows with a positive gradient as others, evenly taken; those with a positive
+    /// gradient come first.
+    pub fn balanced_rows(&self) -> Vec<u32> {
+        let is_positive = |row: &u32| gradient(self.packed[*row as usize]) > 0;
         let (positive, others): (Vec<u32>, Vec<u32>) =
-            rows.iter().map(|&[row, _]| row).partition(is_positive);
+            (0..self.packed.len() as u32).partition(is_positive);
         let count = positive.len().min(others.len());
         let evenly = |rows: &[u32]| -> Vec<u32> {
             (0..count).map(|at| rows[at * rows.len() / count]).collect()
@@ -97,9 +136,9 @@ impl Shard {
         balanced
     }
 
-    /// One bit per row: that of the row's stored code.
-    pub fn code_bits(&self, rows: &[u32], column: usize, bits: &[bool; CODES]) -> Vec<u64> {
-        let codes = &self.rows.columns[column];
+    /// One bit per row: that of the row's stored code in a column.
+    pub fn code_bits(&self, rows: &[u32], place: usize, bits: &[bool; CODES]) -> Vec<u64> {
+        let codes = &self.codes[place];
         let word = |rows: &[u32]| {
             let bit = |row: u32| u64::from(bits[usize::from(codes[row as usize])]);
             rows.iter().enumerate().fold(0, |word, (at, &row)| word | bit(row) << at)
