@@ -12,9 +12,7 @@ use super::candidates::{Candidate, FitMethod};
 use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, EnsembleShape};
 use crate::greedy::Growth;
-use crate::greedy::lookahead::{
-    FeatureSets, Lookahead, MOST_SETS, better_split, look_ahead, screen,
-};
+use crate::greedy::lookahead::{FeatureSets, Lookahead, MOST_SETS, look_ahead, screen};
 use crate::stats::{
     BackendError, BackendOptions, Client, FeatureSet, SplitConstraints, SplitQuery, TrainingSet,
     Work,
@@ -28,6 +26,10 @@ const ROWS: usize = 16_384;
 
 /// Outputs whose residuals are screened.
 const OUTPUTS: usize = 8;
+
+/// How many times as much as the best split alone the splits of a tree over interacting features
+/// must gain on average.
+const LEAST_RATIO: f64 = 2.0;
 
 /// The share by which look-ahead must lower the score of the first candidate.
 const MARGIN: f64 = 0.02;
@@ -109,7 +111,8 @@ impl EnsembleSearch<'_> {
                 continue;
             }
             let found = look_ahead(&mut client, vec![0], &sets)?;
-            if better_split(found[0], root.best).is_some() {
+            let alone = root.best.map_or(0.0, |best| best.gain);
+            if found[0].is_some_and(|split| split.gain > LEAST_RATIO * alone) {
                 all.extend(sets.into_iter().filter(|set| !all.contains(set)).collect::<Vec<_>>());
             }
         }

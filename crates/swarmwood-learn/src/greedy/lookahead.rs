@@ -78,7 +78,7 @@ pub(crate) fn look_ahead(
 }
 
 /// The first split of a tree, if each of its splits gains more than the best split alone.
-pub(crate) fn better_split(
+pub(super) fn better_split(
     split: Option<LookaheadSplit>,
     best: Option<SplitCandidate>,
 ) -> Option<SplitCandidate> {
