@@ -120,7 +120,7 @@ def plan(request: Request) -> Iterator[Job]:
     if find_spec("interpret") is None:
         say("skip ebm: interpret is not installed")
     for size, name in product(sizes, names):
-        if size not in sizes_of(name) or request.quick and SETS[name][1] > 5:
+        if size not in sizes_of(name) or (request.quick and SETS[name][1] > 5):
             continue
         for repetition in range(request.repeats or 1):
             for contender in CONTENDERS:
