@@ -44,8 +44,9 @@ RATES, SWAPS = (0.2, 0.4, 0.8), (0, 6)
 TITLE = "Compression of a large model"
 SEEDS = "split k is drawn with numpy's `default_rng(k)`; teacher and students have seed 0"
 NOTE = f"""R² of the raw scores (logits for classes) to those of the teacher on test rows, mean ±
-standard error over the splits. 1 is equal, 0 is as good as the mean. Rows: at most {MOST_ROWS:,} of
-each set, a fifth of them for the test. `{GREEDY}` is the best of eighteen in hindsight."""
+standard error over the splits if there are several. 1 is equal, 0 is as good as the mean. Rows: at
+most {MOST_ROWS:,} of each set, a fifth of them for the test. `{GREEDY}` is the best of eighteen in
+hindsight. Means are those of contenders that were measured on all sets of the group."""
 LABELS_NOTE = """RMSE, or log loss, on the labels of the same test rows. A student that follows its
 teacher closely need not predict labels as well as a small model that is trained on them:
 compression keeps the behaviour of a model, training on labels is for the best small model."""
@@ -185,8 +186,10 @@ def shown(values: list[float], digits: int) -> str:
     """Mean ± standard error."""
     if not values:
         return "-"
-    spread = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    return f"{statistics.fmean(values):.{digits}f} ± {spread:.{digits}f}"
+    mean = f"{statistics.fmean(values):.{digits}f}"
+    if len(values) == 1:
+        return mean
+    return f"{mean} ± {statistics.stdev(values) / len(values) ** 0.5:.{digits}f}"
 
 
 def fidelity_table(lines: list[dict], size: str) -> str:
@@ -204,8 +207,10 @@ def fidelity_table(lines: list[dict], size: str) -> str:
             continue
         means = []
         for contender in CONTENDERS:
-            values = [value for name in group for value in of(lines, name, size, contender, "r2")]
-            means.append(f"{statistics.fmean(values):.3f}" if values else "-")
+            values = [of(lines, name, size, contender, "r2") for name in group]
+            is_complete = all(values)
+            mean = statistics.fmean(map(statistics.fmean, values)) if is_complete else 0.0
+            means.append(f"{mean:.3f}" if is_complete else "-")
         rows.append([what, *means, "-"])
     header = ["set", *CONTENDERS, "same class"]
     return render(header, rows) if rows else ""
