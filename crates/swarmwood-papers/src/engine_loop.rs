@@ -252,7 +252,7 @@ impl<E: IterativeEngine> SwarmState<E> {
         Ok(SwarmState {
             engine: E::restore(space, &load_snapshot(datum.field("engine")?)?)?,
             last: IterationStats::from_datum(datum.field("last")?)?,
-            evaluations: datum.field("evaluations")?.natural()?,
+            evaluations: datum.field("evaluations")?.counter()?,
             mean: datum.field("mean")?.to_optional()?,
         })
     }
@@ -379,8 +379,8 @@ impl IterationStats {
             diversity,
             factor,
             pulls: alpha.zip(beta).map(|(alpha, beta)| [alpha, beta]),
-            evaluations: evaluations.natural()?,
-            repeats: repeats.natural()?,
+            evaluations: evaluations.counter()?,
+            repeats: repeats.counter()?,
         })
     }
 }

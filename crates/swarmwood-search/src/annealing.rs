@@ -232,7 +232,7 @@ impl SteadyStateMethod for AnnealingMethod {
         if first.len() > config.start || current.is_none() != first.is_empty() {
             return Err(damaged("a current point that contradicts the initial losses"));
         }
-        let (spread, steps) = (data.field("spread")?.real()?, data.field("steps")?.natural()?);
+        let (spread, steps) = (data.field("spread")?.real()?, data.field("steps")?.counter()?);
         Ok(AnnealingMethod { config, first, spread, current, steps })
     }
 }

@@ -242,7 +242,7 @@ impl GenerationalMethod for PsoMethod {
         };
         config.check(space).map_err(invalid_config)?;
         let swarm = ParticleSwarm::load(data.field("particles")?, config.population, space.len())?;
-        Ok(PsoMethod { config, swarm, generation: data.field("generation")?.natural()? })
+        Ok(PsoMethod { config, swarm, generation: data.field("generation")?.counter()? })
     }
 }
 

@@ -99,6 +99,14 @@ impl Datum {
         }
     }
 
+    /// A natural number that counts steps, and can be counted on: no run makes as many as would
+    /// overflow.
+    pub fn counter(&self) -> Result<u64, Error> {
+        const MOST: u64 = 1 << 53;
+        self.natural()
+            .and_then(|n| if n <= MOST { Ok(n) } else { Err(self.is_not("a number of steps")) })
+    }
+
     /// A number.
     pub fn real(&self) -> Result<f64, Error> {
         match self {

@@ -223,7 +223,7 @@ impl TrialLog {
         };
 
         let log = TrialLog {
-            next: data.field("next")?.natural()?,
+            next: data.field("next")?.counter()?,
             running: entries("running", "open")?
                 .into_iter()
                 .map(|(id, (point, _))| (id, point))

@@ -232,7 +232,7 @@ fn field<'d>(datum: &'d mut Datum, path: &[&str]) -> &'d mut Datum {
 }
 
 #[test]
-fn a_swarm_without_its_limit_is_refused() {
+fn a_swarm_without_limits_is_refused() {
     let directory = std::env::temp_dir().join(format!("swarmwood-limit-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("run.ckpt");
@@ -241,12 +241,19 @@ fn a_swarm_without_its_limit_is_refused() {
     let (rows, params) = (rows("price"), params(&given));
     // The first of all: at the end nothing would be left to do.
     let original = checkpoints(&rows, &params, &path).pop().unwrap();
-    let mut state = snapshot::decode(&original.payload).unwrap();
-    *field(&mut state, &["swarm", "state", "config", "generations"]) = Datum::List(Vec::new());
-
-    let forged = Checkpoint { payload: snapshot::encode(&state), ..original };
-    forged.save(&path).unwrap();
-    let error = train(&rows, &params, &path, true).err().map(|error| error.to_string());
-    assert!(error.is_some_and(|error| error.contains("leave out --resume")));
+    for (name, value) in [
+        (&["swarm", "state", "config", "generations"][..], Datum::List(Vec::new())),
+        (&["swarm", "state", "generation"], Datum::Natural(u64::MAX)),
+        (&["swarm", "state", "trials", "next"], Datum::Natural(u64::MAX)),
+    ] {
+        let mut state = snapshot::decode(&original.payload).unwrap();
+        *field(&mut state, name) = value;
+        let forged = Checkpoint { payload: snapshot::encode(&state), ..original.clone() };
+        forged.save(&path).unwrap();
+        assert!(matches!(
+            train(&rows, &params, &path, true),
+            Err(swarmwood::Error::Checkpoint { .. })
+        ));
+    }
     std::fs::remove_dir_all(directory).unwrap();
 }

@@ -106,7 +106,7 @@ fn save_log(finished: &[LogEntry], partial: Option<(&str, Datum)>) -> Datum {
 
 fn load_entry(datum: &Datum) -> Result<LogEntry, Error> {
     let [key, work, result] = datum.tuple()?;
-    let work = work.natural()?;
+    let work = work.counter()?;
     if work > MOST_WORK {
         return Err(Error::Snapshot("counts more work than there can be; it is damaged".into()));
     }

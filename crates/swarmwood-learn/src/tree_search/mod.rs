@@ -318,7 +318,7 @@ impl TreeSearchState {
             population,
             descents: descents.count()?,
             generation: generation.count()?,
-            scans: scans.natural()?,
+            scans: scans.counter()?,
         })
     }
 }

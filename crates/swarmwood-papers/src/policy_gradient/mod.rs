@@ -286,7 +286,7 @@ impl GenerationalMethod for PolicyMethod {
             _ => data.field("baseline")?.to_reals(2)?.try_into().ok(),
         };
         method.mean = data.field("mean")?.to_optional()?;
-        method.round = data.field("round")?.natural()?;
+        method.round = data.field("round")?.counter()?;
         method.take_sequences(load_sequences(data.field("sequences")?, &method.config)?);
         Ok(method)
     }

@@ -316,7 +316,7 @@ impl GenerationalMethod for ApsoMethod {
         Ok(ApsoMethod {
             config,
             swarm,
-            generation: data.field("generation")?.natural()?,
+            generation: data.field("generation")?.counter()?,
             coefficients: AdaptiveCoefficients::load(data.field("control")?)?,
             factor: data.field("factor")?.to_optional()?,
             elite: PositionMatrix::load(data.field("elite")?, space.len())?,

@@ -211,8 +211,8 @@ impl SearchDistribution {
             path_c: reals("path c", n)?,
             axes: reals("axes", n * n)?,
             lengths: reals("lengths", n)?,
-            age: data.field("age")?.natural()?,
-            decomposed: data.field("decomposed")?.natural()?,
+            age: data.field("age")?.counter()?,
+            decomposed: data.field("decomposed")?.counter()?,
         };
         let valid = (SIGMA_BOUNDS.0..=SIGMA_BOUNDS.1).contains(&distribution.sigma)
             && distribution.lengths.iter().all(|l| *l > 0.0);

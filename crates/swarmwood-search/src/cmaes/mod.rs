@@ -360,7 +360,7 @@ impl GenerationalMethod for CmaEsMethod {
             margin: data.field("margin")?.to_flag()?,
         };
         config.check(space).map_err(invalid_config)?;
-        let (n, restarts) = (space.len(), data.field("restarts")?.natural()?);
+        let (n, restarts) = (space.len(), data.field("restarts")?.counter()?);
         let lambda = config.population(n, restarts);
         // Checked before anything of that size is allocated: a damaged number may be huge.
         if data.field("steps")?.list()?.len() != lambda {
@@ -383,7 +383,7 @@ impl GenerationalMethod for CmaEsMethod {
                 n,
                 lambda,
             )?,
-            generation: data.field("generation")?.natural()?,
+            generation: data.field("generation")?.counter()?,
             ..empty
         })
     }

@@ -344,7 +344,7 @@ impl GenerationalMethod for DeMethod {
         }
         Ok(DeMethod {
             config,
-            generation: data.field("generation")?.natural()?,
+            generation: data.field("generation")?.counter()?,
             members: PositionMatrix::load_exactly(data.field("members")?, count, width)?,
             losses,
             trials: PositionMatrix::load_exactly(data.field("trials")?, count, width)?,

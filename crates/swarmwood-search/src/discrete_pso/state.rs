@@ -52,6 +52,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<DiscretePso, Er
     snapshot.check(DiscretePso::NAME, VERSION, space)?;
     let state = &snapshot.state;
     let natural = |name: &str| state.field(name)?.natural();
+    let counter = |name: &str| state.field(name)?.counter();
     let config = load_config(state.renamed_field("config", "settings")?)?;
     super::capabilities_of(&config).check(DiscretePso::NAME, space).map_err(invalid_config)?;
     config.check(DiscretePso::NAME, space).map_err(invalid_config)?;
@@ -75,7 +76,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<DiscretePso, Er
         config,
         seed: natural("seed")?,
         trial_log: TrialLog::load(state.renamed_field("trials", "ledger")?, space)?,
-        generation: natural("generation")?,
+        generation: counter("generation")?,
         positions: each(state.field("positions")?, position)?,
         losses: each(state.renamed_field("losses", "answers")?, loss)?,
         personal_bests: each(state.renamed_field("personal bests", "own")?, personal_best)?,
@@ -83,7 +84,7 @@ pub(super) fn load(space: &Space, snapshot: &Snapshot) -> Result<DiscretePso, Er
         asked: 0,
         memo: each(state.field("memo")?, known)?.into_iter().collect(),
         coefficients: AdaptiveCoefficients::load(state.renamed_field("coefficients", "control")?)?,
-        repeats: natural("repeats")?,
+        repeats: counter("repeats")?,
         statistics: each(state.field("statistics")?, load_statistics)?,
         finished: state.renamed_field("finished", "over")?.to_flag()?,
         fingerprints: Vec::new(),
@@ -188,15 +189,15 @@ fn load_statistics(data: &Datum) -> Result<GenerationStats, Error> {
     let [generation, best, mean, diversity, factor, alpha, beta, evaluations, repeats, failures] =
         data.tuple()?;
     Ok(GenerationStats {
-        generation: generation.natural()?,
+        generation: generation.counter()?,
         best: best.to_optional()?,
         mean: mean.to_optional()?,
         diversity: diversity.real()?,
         factor: factor.to_optional()?,
         alpha: alpha.real()?,
         beta: beta.real()?,
-        evaluations: evaluations.natural()?,
-        repeats: repeats.natural()?,
-        failures: failures.natural()?,
+        evaluations: evaluations.counter()?,
+        repeats: repeats.counter()?,
+        failures: failures.counter()?,
     })
 }

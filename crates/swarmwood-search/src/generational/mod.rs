@@ -139,7 +139,7 @@ impl<M: GenerationalMethod> GenerationalEngine<M> {
             space: space.clone(),
             seed: natural("seed")?,
             trial_log: TrialLog::load(state.renamed_field("trials", "ledger")?, space)?,
-            round: natural("round")?,
+            round: state.field("round")?.counter()?,
             start: state
                 .field("start")?
                 .list()?

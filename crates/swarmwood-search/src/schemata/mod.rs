@@ -277,7 +277,7 @@ impl SteadyStateMethod for SchemataMethod {
         for finished in TrialArchive::trials(space, data.field("archive")?)? {
             method.observe(space, 0, finished);
         }
-        method.children = data.renamed_field("children", "turn")?.natural()?;
+        method.children = data.renamed_field("children", "turn")?.counter()?;
         Ok(method)
     }
 }

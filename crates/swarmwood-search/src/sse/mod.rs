@@ -297,7 +297,7 @@ impl GenerationalMethod for SseMethod {
             config.population,
             space.len(),
         )?;
-        let generation = data.field("generation")?.natural()?;
+        let generation = data.field("generation")?.counter()?;
         Ok(SseMethod { space: space.clone(), config, generation, individuals })
     }
 }

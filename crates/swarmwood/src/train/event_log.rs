@@ -95,7 +95,7 @@ fn load_event(datum: &Datum) -> Option<Event> {
         [search] => Some(load_search(search)?),
         _ => return None,
     };
-    let event = Event::new(stage, step.natural().ok()? as usize, steps.natural().ok()? as usize);
+    let event = Event::new(stage, step.counter().ok()? as usize, steps.counter().ok()? as usize);
     let (train, valid, elapsed) = (load_maybe(train)?, load_maybe(valid)?, elapsed.real().ok()?);
     Some(Event { train, valid, search, elapsed, ..event })
 }
@@ -132,8 +132,8 @@ fn load_search(datum: &Datum) -> Option<SearchStatus> {
         factor: load_maybe(factor)?,
         alpha: load_maybe(alpha)?,
         beta: load_maybe(beta)?,
-        evaluations: evaluations.natural().ok()?,
-        repeats: repeats.natural().ok()?,
+        evaluations: evaluations.counter().ok()?,
+        repeats: repeats.counter().ok()?,
     })
 }
 
