@@ -9,9 +9,9 @@ use swarmwood_fuzz::targets::TARGETS;
 /// Executions per target beyond its corpus, fewer where an execution trains something.
 fn executions(target: &str) -> u64 {
     match target {
-        "train" | "checkpoint" => 300,
-        "journal" | "exports" => 2000,
-        _ => 5000,
+        "train" | "checkpoint" => 150,
+        "journal" | "exports" => 1000,
+        _ => 2500,
     }
 }
 

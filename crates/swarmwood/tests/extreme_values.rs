@@ -144,3 +144,21 @@ fn uneven_weights_do_not_keep_a_search_from_ending() {
         assert!(trained.model.check().is_ok());
     }
 }
+
+#[test]
+fn a_class_without_weight_can_be_balanced() {
+    let csv = b"a,w,y\n1,1,p\n1,1e-20,q\n2,0.001,r\n0,0,s\n3,0,s\n";
+    let options =
+        ReadOptions { target: "y".into(), weight: Some("w".into()), ..ReadOptions::default() };
+    let rows = read::training(&Source::Bytes("classes.csv".into(), csv), &options).unwrap();
+    for &method in Method::ALL.iter().filter(|method| method.spec().uses("balanced")) {
+        let mut params = Params::of(method);
+        params.set("balanced", "true").unwrap();
+        params.set("threads", "1").unwrap();
+        if method.spec().uses("iterations") {
+            params.set("iterations", "2").unwrap();
+        }
+        let trained = train::train(&rows, None, &params.check().unwrap(), &mut |_| {}).unwrap();
+        assert_eq!(trained.model.check(), Ok(()), "{}", method.name());
+    }
+}

@@ -202,10 +202,12 @@ fn balance(table: RankTable) -> RankTable {
     (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
     let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
     let share = table.total_weight() / held;
-    let weight = (0..)
-        .zip(of_row)
-        .map(|(row, &class)| table.weight(row) * share / totals[usize::from(class)])
-        .collect();
+    let weight = |(row, &class): (u32, &u16)| match totals[usize::from(class)] {
+        // Nothing can be balanced where nothing weighs.
+        0.0 => 0.0,
+        total => table.weight(row) * share / total,
+    };
+    let weight = (0..).zip(of_row).map(weight).collect();
     table.with_weight(weight)
 }
 
