@@ -5,6 +5,7 @@
 //! the best greedy fit leaves unexplained on held-out rows; for classes it is `c · m · s/(1-s)`.
 //! More strategies than these make the choice worse, not better.
 
+use super::plan_size::PlanSize;
 use super::{EnsembleShape, SearchStrategy};
 use crate::greedy::Growth;
 use crate::greedy::lookahead::Lookahead;
@@ -46,6 +47,14 @@ impl Candidate {
         let EnsembleShape { trees, max_leaves, .. } = self.shape;
         let name = format!("{}, {trees} x {max_leaves}", self.name);
         Candidate { name, ..self }
+    }
+
+    /// The same candidate with no more sweeps than the size of the plan allows.
+    pub fn with_sweeps(mut self, size: PlanSize) -> Self {
+        if let FitMethod::Search(strategy) = &mut self.method {
+            strategy.sweeps = size.sweeps(strategy.sweeps);
+        }
+        self
     }
 
     /// Trees of a whole fit, those of all outputs.
@@ -158,6 +167,19 @@ fn with_sampled_columns(candidate: Candidate) -> Candidate {
         other => other,
     };
     Candidate { name: format!("{name}, sampled columns"), method, shape }
+}
+
+/// The candidate that tells how good a shape is, of those of [`greedy_of_shape`]: the one of the
+/// largest rate, with smaller leaves where there are such.
+pub fn first_greedy(candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let least = |candidate: &Candidate| match &candidate.method {
+        FitMethod::Greedy { penalties, .. } => penalties.min_child_weight,
+        _ => f64::INFINITY,
+    };
+    let first = candidates
+        .into_iter()
+        .reduce(|best, other| if least(&other) < least(&best) { other } else { best });
+    first.into_iter().collect()
 }
 
 /// Leaves of a tree that is small.

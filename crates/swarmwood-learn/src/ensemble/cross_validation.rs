@@ -2,7 +2,6 @@
 //! rows.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use swarmwood_search::rng::Stream;
 
@@ -18,13 +17,7 @@ use crate::metric::EvalMetric;
 use crate::objective::Objective;
 use crate::stats::{BackendError, TrainingSet};
 
-/// Below this many rows the split into folds is repeated.
-const FEW_ROWS: usize = 2_000;
-const REPEATS: usize = 2;
-
-/// Below this many rows all folds are used, above it two: fits then differ by less than their
-/// noise.
-const MANY_ROWS: usize = 30_000;
+/// Parts that the rows are split into.
 pub const FOLDS: usize = 5;
 
 /// Random streams of the assignment of rows to folds.
@@ -44,19 +37,15 @@ pub struct FoldPrediction {
     pub work: u64,
 }
 
-/// The folds of each rung of successive halving: all candidates are fitted to the folds of the first
-/// rung, and only the better ones to those of the next.
-pub fn rungs(rows: usize) -> Vec<Range<usize>> {
-    match rows {
-        0..FEW_ROWS => vec![0..2, 2..FOLDS, FOLDS..REPEATS * FOLDS],
-        FEW_ROWS..MANY_ROWS => vec![0..1, 1..3, 3..FOLDS],
-        _ => vec![0..1, 1..2],
-    }
-}
-
-/// Splits the rows into folds, stratified by class. There are none if the run is interrupted
-/// meanwhile.
-pub fn split(data: &Dataset, classes: bool, seed: u64, context: Context<'_>) -> Vec<CvFold> {
+/// Splits the rows into folds, stratified by class, and makes the first of them; there are more than
+/// [`FOLDS`] if the split is repeated. There are none if the run is interrupted meanwhile.
+pub fn split(
+    data: &Dataset,
+    classes: bool,
+    folds: usize,
+    seed: u64,
+    context: Context<'_>,
+) -> Vec<CvFold> {
     let target = if classes { data.target.to_vec() } else { Vec::new() };
     let split = |repeat: usize| {
         let stream = Stream::new(seed, FOLD_STREAM, repeat as u64);
@@ -66,8 +55,7 @@ pub fn split(data: &Dataset, classes: bool, seed: u64, context: Context<'_>) -> 
         })
     };
 
-    let used = rungs(data.rows()).last().map_or(0, |rung| rung.end);
-    let splits: Vec<FoldSplit> = (0..used.div_ceil(FOLDS)).map(split).collect();
+    let splits: Vec<FoldSplit> = (0..folds.div_ceil(FOLDS)).map(split).collect();
     let part = |rows: Vec<usize>| {
         (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
     };
@@ -78,7 +66,7 @@ pub fn split(data: &Dataset, classes: bool, seed: u64, context: Context<'_>) -> 
             test: part(split.test_rows(number % FOLDS))?,
         })
     };
-    (0..used).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
+    (0..folds).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
 }
 
 /// Fits a candidate to the training rows of a fold and predicts its test rows. One thread does all

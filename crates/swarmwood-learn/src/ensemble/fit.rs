@@ -210,7 +210,7 @@ impl<'a> Ensemble<'a> {
                 }
                 return Ok(false);
             }
-            self.derive();
+            self.derive(output);
             let TreeCandidate { grown, handle, stats, .. } = self.grow(output, None)?;
             let solution = self.step(&grown, &stats, None);
             let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
@@ -242,7 +242,7 @@ impl<'a> Ensemble<'a> {
         }
         let before = self.loss + self.trees[at].cost;
         self.client.push(self.trees[at].take_out());
-        self.derive();
+        self.derive(self.trees[at].output);
         // The sums of the old tree travel with the first question about the new one.
         let old_sums = self.quadratic.then(|| {
             let work = leaf_sums(&self.trees[at]);
@@ -264,7 +264,7 @@ impl<'a> Ensemble<'a> {
         let (output, id) = (candidate.output, candidate.handle.id());
         self.client.push(Work::Shift { output, id, values: negative(&trial.values) });
         if !self.quadratic {
-            self.derive();
+            self.derive(output);
         }
         self.refit_out(at, old_sums, before)
     }
@@ -273,7 +273,7 @@ impl<'a> Ensemble<'a> {
     pub fn refit(&mut self, at: usize) -> Result<bool, BackendError> {
         let before = self.loss + self.trees[at].cost;
         self.client.push(self.trees[at].take_out());
-        self.derive();
+        self.derive(self.trees[at].output);
         self.refit_out(at, None, before)
     }
 
@@ -319,7 +319,7 @@ impl<'a> Ensemble<'a> {
         }
         self.loss = if self.quadratic { self.client.loss()? } else { 0.0 };
         for &at in chosen {
-            self.derive();
+            self.derive(self.trees[at].output);
             let candidate = self.grow(self.trees[at].output, Some(allowed(at)))?;
             let trial = self.fit(&candidate, self.loss)?;
             self.accept(at, Some(candidate), trial);
@@ -327,8 +327,10 @@ impl<'a> Ensemble<'a> {
         Ok(true)
     }
 
-    fn derive(&mut self) {
-        self.client.push(Work::Derive { extra_hessian: self.strategy.kappa });
+    /// Derivatives of one output.
+    fn derive(&mut self, output: usize) {
+        let extra_hessian = self.strategy.kappa;
+        self.client.push(Work::Derive { output: Some(output), extra_hessian });
     }
 
     /// The loss without tree `at`, where the sums of its leaves determine it.
@@ -411,7 +413,7 @@ impl<'a> Ensemble<'a> {
         let mut last = stats.clone();
         if self.objective.leaf_quantile().is_none() {
             for _ in 1..STEPS {
-                self.derive();
+                self.derive(output);
                 last = self.leaf_stats(output, id, leaves)?;
                 let next = self.step(grown, &last, Some(&solution.values));
                 let moved =

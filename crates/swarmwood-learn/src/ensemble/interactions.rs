@@ -98,7 +98,7 @@ impl EnsembleSearch<'_> {
             let (training, validation) = (true, false);
             client.push(Work::AddTree { output, tree, factor: 1.0, training, validation });
         }
-        client.push(Work::Derive { extra_hessian: 0.0 });
+        client.push(Work::Derive { output: None, extra_hessian: 0.0 });
         let allowed = vec![true; client.layout().features().len()];
         let search = SplitConstraints { allowed, penalties };
         let mut all: Vec<FeatureSet> = Vec::new();

@@ -27,6 +27,7 @@ mod full_fit;
 mod interactions;
 mod out_of_fold;
 mod pairs;
+mod plan_size;
 mod search;
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use super::cross_validation::{self, CvFold};
 use super::fallback::{Fallback, FallbackPhase};
 use super::full_fit::Baseline;
 use super::out_of_fold::FoldScore;
+use super::plan_size::PlanSize;
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
     EnsembleSearchReport, EnsembleShape, ExpectedMetrics,
@@ -56,12 +57,13 @@ const SCORE: &str = "cross-validated score";
 
 pub(super) struct EnsembleSearch<'a> {
     pub(super) set: TrainingSet<'a>,
-    /// The shapes to choose from, which look ahead if that pays.
+    /// The shapes to choose from, the default one first; they look ahead if that pays.
     pub(super) shapes: Vec<EnsembleShape>,
     pub(super) context: Context<'a>,
     single_thread: Pool,
     pub(super) folds: Vec<CvFold>,
     pub(super) profile: DataProfile,
+    size: PlanSize,
     /// The folds of each rung of successive halving.
     pub(super) rungs: Vec<Range<usize>>,
     scored: Vec<ScoredCandidate>,
@@ -129,13 +131,15 @@ impl<'a> EnsembleSearch<'a> {
         let hessians = Client::open(training_rows, options, context)?.hessians()?;
         let hessian = hessians.first().copied().unwrap_or(0.0) / rows as f64;
 
+        let size = PlanSize::new(set.objective.outputs());
         Ok(EnsembleSearch {
             set,
-            shapes: config.shapes.clone(),
+            shapes: size.shapes(&config.shapes),
             context,
             single_thread: Pool::new(1).map_err(EnsembleSearchError::Threads)?,
             folds: Vec::new(),
             profile: DataProfile { classes, rows, hessian, noise: 1.0, dispersion: 1.0 },
+            size,
             rungs: Vec::new(),
             scored: Vec::new(),
             constant: Vec::new(),
@@ -159,9 +163,10 @@ impl<'a> EnsembleSearch<'a> {
         // A greedy fit to all rows comes first: from then on the run has a model to end with.
         let greedy = self.greedy_candidates();
         self.fit_baseline(&greedy[0])?;
-        self.folds =
-            cross_validation::split(self.set.data, self.profile.classes, shape.seed, self.context);
-        self.rungs = cross_validation::rungs(self.set.data.rows());
+        self.rungs = self.size.rungs(self.set.data.rows());
+        let folds = self.rungs.last().map_or(0, |rung| rung.end);
+        let (data, classes) = (self.set.data, self.profile.classes);
+        self.folds = cross_validation::split(data, classes, folds, shape.seed, self.context);
         self.planned = self.count_candidates(greedy.len());
 
         // The first candidate tells the noise roughly: enough for a search, should there be no time
@@ -172,6 +177,8 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_fallback(FallbackPhase::Rough)?;
 
         self.halve(greedy, [GREEDY_KEPT, FINALISTS])?;
+        let more = self.more_greedy();
+        self.halve(more, [1, 1])?;
         self.estimate_noise()?;
         if let [shape] = self.shapes[..] {
             let priced = candidates::priced_greedy(&shape, &self.profile);
@@ -193,15 +200,34 @@ impl<'a> EnsembleSearch<'a> {
         if let [shape] = &self.shapes[..] {
             return candidates::greedy_candidates(shape, &self.profile);
         }
-        let of_shape = |shape| candidates::greedy_of_shape(shape, &self.profile);
+        let of_shape = |shape| {
+            let mut all = candidates::greedy_of_shape(shape, &self.profile);
+            if self.size.is_reduced() {
+                all = candidates::first_greedy(all);
+            }
+            all
+        };
         let all = self.shapes.iter().flat_map(of_shape);
         all.map(Candidate::named_with_shape).collect()
+    }
+
+    /// Of a reduced plan, the other learning rates of the shape whose first candidate was best.
+    fn more_greedy(&self) -> Vec<Candidate> {
+        if self.shapes.len() < 2 || self.size.more_greedy() == 0 {
+            return Vec::new();
+        }
+        let shape = self.best_greedy().candidate.shape;
+        let mut all = candidates::greedy_of_shape(&shape, &self.profile);
+        let first = candidates::first_greedy(all.clone());
+        all.retain(|candidate| !first.contains(candidate));
+        let next = candidates::first_greedy(all);
+        next.into_iter().map(Candidate::named_with_shape).collect()
     }
 
     /// The search strategies of one of several shapes.
     fn searches_of(&self, shape: &EnsembleShape) -> Vec<Candidate> {
         let all = candidates::searches_of_shape(shape, &self.profile).into_iter();
-        all.map(Candidate::named_with_shape).collect()
+        all.map(|candidate| candidate.named_with_shape().with_sweeps(self.size)).collect()
     }
 
     /// The search strategy of the first shape that wins most often. The fallback model is fitted
@@ -209,7 +235,7 @@ impl<'a> EnsembleSearch<'a> {
     pub(super) fn most_promising(&self) -> Candidate {
         let shape = &self.shapes[0];
         let mut strategies = match self.shapes.len() {
-            1 => candidates::search_candidates(shape, &self.profile),
+            1 => self.searches_of_only(shape),
             _ => self.searches_of(shape),
         };
         strategies.swap_remove(usize::from(candidates::is_ample(shape, &self.profile)))
@@ -218,15 +244,25 @@ impl<'a> EnsembleSearch<'a> {
     /// How many candidates the plan has.
     fn count_candidates(&self, greedy: usize) -> usize {
         if let [shape] = &self.shapes[..] {
-            return greedy + 1 + candidates::search_candidates(shape, &self.profile).len();
+            return greedy + 1 + self.searches_of_only(shape).len();
         }
-        let of_shape = self.searches_of(&self.shapes[0]).len();
-        greedy + self.shapes_searched() - 1 + of_shape
+        let searched = self.shapes_searched() - 1;
+        if self.size.is_reduced() {
+            return greedy + self.size.more_greedy() + searched + self.size.strategies_kept();
+        }
+        greedy + searched + self.searches_of(&self.shapes[0]).len()
+    }
+
+    /// The search strategies of the only shape.
+    fn searches_of_only(&self, shape: &EnsembleShape) -> Vec<Candidate> {
+        let all = candidates::search_candidates(shape, &self.profile).into_iter();
+        all.map(|candidate| candidate.with_sweeps(self.size)).collect()
     }
 
     /// Of several shapes, how many are searched.
     fn shapes_searched(&self) -> usize {
         let wanted = match self.profile.classes {
+            _ if self.size.is_reduced() => self.size.shapes_kept(),
             true => SHAPES_SEARCHED_OF_CLASSES,
             false => SHAPES_SEARCHED_OF_NUMBERS,
         };
@@ -237,7 +273,7 @@ impl<'a> EnsembleSearch<'a> {
     /// best on the folds of the first rung.
     fn strategies(&mut self) -> Result<Vec<Candidate>, EnsembleSearchError> {
         if let [shape] = &self.shapes[..] {
-            return Ok(candidates::search_candidates(shape, &self.profile));
+            return Ok(self.searches_of_only(shape));
         }
         let rung = self.rungs[0].clone();
         let best_greedy = |shape: &EnsembleShape| {
@@ -261,7 +297,13 @@ impl<'a> EnsembleSearch<'a> {
         };
         let best = shapes.iter().zip(&firsts).map(judged).min_by(|a, b| a.0.total_cmp(&b.0));
         let shape = best.map_or(self.shapes[0], |(_, shape)| shape);
-        Ok(self.searches_of(&shape))
+        let mut strategies = self.searches_of(&shape);
+        if self.size.is_reduced() {
+            // Few strategies of the best shape, and the first one of the others.
+            strategies.truncate(self.size.strategies_kept());
+            strategies.extend(firsts.into_iter().filter(|first| first.shape != shape));
+        }
+        Ok(strategies)
     }
 
     /// Successive halving: all candidates are cross-validated on the folds of the first rung, and on

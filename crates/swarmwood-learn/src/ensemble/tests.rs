@@ -102,7 +102,7 @@ fn for_spec(spec: &ObjectiveConfig, rows: usize) -> Dataset {
         |count: f64| move |signal: f64| ((signal + 2.0) / 2.0).floor().clamp(0.0, count - 1.0);
     match spec.name() {
         "logistic" => planted(rows, 1.0, classes(2.0)),
-        "softmax" => planted(rows, 1.0, classes(3.0)),
+        "softmax" => planted(rows, 1.0, classes(make(spec).outputs() as f64)),
         "poisson" | "squared-log" | "squaredlogerror" => {
             planted(rows, 0.5, |signal| signal.abs().round())
         }
@@ -331,9 +331,13 @@ fn threads_and_backends_change_nothing() {
         (ObjectiveConfig::LOGISTIC, Growth::Leaf, 9000, large),
         (ObjectiveConfig::SQUARED, Growth::Depth, 9000, large),
         (ObjectiveConfig::softmax(3), Growth::Oblivious, 9000, large),
+        // The plans of several and of many classes.
+        (ObjectiveConfig::softmax(9), Growth::Leaf, 700, &[u64::MAX, 300]),
+        (ObjectiveConfig::softmax(9), Growth::Leaf, 9000, &[600]),
+        (ObjectiveConfig::softmax(17), Growth::Leaf, 2500, &[u64::MAX]),
     ] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
-        assert_eq!(data.plan.shards > 1, rows == 9000);
+        assert_eq!(data.plan.shards > 1, rows >= 9000);
         let config = config(&[shape(3, 8, growth), shape(6, 4, growth)]);
         let run = |threads: usize, limit: u64, backends: &dyn BackendFactory| {
             let pool = Pool::new(threads).unwrap();
@@ -344,6 +348,7 @@ fn threads_and_backends_change_nothing() {
         };
         for &limit in limits {
             let one = run(1, limit, &LocalBackends);
+            assert!(!one.report.finished || one.report.candidates.len() == one.report.planned);
             let loopback = LoopbackBackends::default();
             for other in [
                 run(2, limit, &LocalBackends),
@@ -529,6 +534,9 @@ fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
         (ObjectiveConfig::SQUARED, 150, vec![leaf_wise(3, 4), leaf_wise(4, 3)], &[0]),
         (ObjectiveConfig::LOGISTIC, 150, vec![leaf_wise(4, 4)], all_limits),
         (ObjectiveConfig::softmax(3), 150, vec![oblivious], &[0, 44]),
+        // The plans of several and of many classes.
+        (ObjectiveConfig::softmax(8), 150, vec![leaf_wise(2, 4), leaf_wise(1, 8)], &[0, 200]),
+        (ObjectiveConfig::softmax(16), 2100, vec![leaf_wise(1, 4), leaf_wise(2, 2)], &[0]),
     ] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
         let set = TrainingSet::new(&data, None, &*objective);

@@ -178,7 +178,7 @@ impl<'a> Boosting<'a> {
     /// was taken back.
     fn add_round(&mut self, round: usize) -> Result<bool, BackendError> {
         let dropped = self.drop_trees(round);
-        self.client.push(Work::Derive { extra_hessian: 0.0 });
+        self.client.push(Work::Derive { output: None, extra_hessian: 0.0 });
         for output in 0..self.outputs() {
             if output > 0 && self.context.budget.is_interrupted() {
                 self.take_back(round, &dropped);

@@ -18,5 +18,6 @@ pub mod losses;
 pub mod particle;
 pub mod partition;
 pub mod quantise;
+pub mod softmax_output;
 pub mod sums;
 pub mod walsh;

@@ -4,7 +4,7 @@
 //! loss, the start value and the leaf value against other constants, weights against repeated rows.
 
 use super::order::weighted_quantile;
-use super::{Curvature, Objective};
+use super::{Curvature, Objective, OutputRows};
 
 /// Rows to try an objective on.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,7 @@ pub fn check(objective: &dyn Objective, case: Case<'_>) -> Result<(), Breach> {
         .and_then(|()| derivatives_of_rows(&rows))
         .and_then(|()| sums_over_rows(&rows))
         .and_then(|()| pairs_agree(&rows))
+        .and_then(|()| one_output_agrees(&rows))
         .and_then(|()| start_is_best(&rows, case))
         .and_then(|()| weights_repeat(&rows, case))
         .and_then(|()| shift(&rows))
@@ -260,6 +261,43 @@ fn pairs_agree(rows: &ContractRows<'_>) -> Verdict {
     ensure(differs.is_none(), "pairs hold the derivatives", || {
         format!("row {}", differs.unwrap_or(0))
     })
+}
+
+/// The loss as a function of one output has the derivatives of all outputs, and their loss.
+fn one_output_agrees(rows: &ContractRows<'_>) -> Verdict {
+    let Some(one) = rows.objective.one_output() else { return Ok(()) };
+    let n = rows.len();
+    let (mut all_g, mut all_h) = (vec![0.0; n * rows.outputs], vec![0.0; n * rows.outputs]);
+    rows.objective.derivatives(rows.score, &rows.target, rows.weight, &mut all_g, &mut all_h);
+    let total = rows.objective.loss(rows.score, &rows.target, rows.weight);
+
+    for output in 0..rows.outputs {
+        let own = output * n..(output + 1) * n;
+        let (mut others, mut g, mut h) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        one.others(output, rows.score, &mut others);
+        let view = |score| OutputRows {
+            score,
+            others: &others,
+            target: &rows.target,
+            weight: rows.weight,
+        };
+        one.derivatives(output, view(&rows.score[own.clone()]), &mut g, &mut h);
+        let close = |a: f32, b: f32| (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+        let differs = (0..n).find(|&row| {
+            !close(g[row], all_g[own.start + row]) || !close(h[row], all_h[own.start + row])
+        });
+        ensure(differs.is_none(), "one output has the derivatives of all", || {
+            format!("output {output}, row {}", differs.unwrap_or(0))
+        })?;
+
+        let loss = one.loss(output, view(&rows.score[own])) + one.rest(output, view(rows.score));
+        ensure(
+            (loss - total).abs() <= 1e-5 * (n as f64 + total.abs()),
+            "one output has the loss of all",
+            || format!("output {output}: {loss} instead of {total}"),
+        )?;
+    }
+    Ok(())
 }
 
 /// No constant near the start value, or anywhere among the targets, has a smaller loss.

@@ -77,6 +77,32 @@ pub enum Curvature {
 /// Rows whose derivatives are paired at a time.
 const PAIRED: usize = 256;
 
+/// A loss of several outputs as a function of one of them while the others stay, for searches that
+/// change one tree at a time. Of the other outputs, a row needs one number.
+pub trait OneOutput: Send + Sync {
+    /// Writes the number of every row; scores stand output after output.
+    fn others(&self, output: usize, score: &[f32], others: &mut [f32]);
+    /// Writes the derivatives of one output, given its scores and the numbers of the others.
+    fn derivatives(&self, output: usize, rows: OutputRows<'_>, g: &mut [f32], h: &mut [f32]);
+    /// The part of the loss that depends on the output.
+    fn loss(&self, output: usize, rows: OutputRows<'_>) -> f64;
+    /// The part of the loss that does not; scores stand output after output.
+    fn rest(&self, output: usize, rows: OutputRows<'_>) -> f64;
+}
+
+/// A run of rows as [`OneOutput`] sees them.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputRows<'a> {
+    /// Raw scores: of the output, or of all outputs.
+    pub score: &'a [f32],
+    /// The numbers that stand for the other outputs.
+    pub others: &'a [f32],
+    /// Targets.
+    pub target: &'a [f32],
+    /// Weights; may be empty.
+    pub weight: &'a [f32],
+}
+
 /// A loss over raw scores. Scores and targets come as `f32`; sums are `f64`.
 ///
 /// Multi-output objectives lay scores, gradients and hessians out output after output: the value of
@@ -151,6 +177,10 @@ pub trait Objective: Send + Sync {
     /// For losses whose Newton step is a poor leaf value: the quantile of the residuals that is the
     /// exact one.
     fn leaf_quantile(&self) -> Option<f64> {
+        None
+    }
+    /// The loss as a function of one of several outputs, where that is cheaper.
+    fn one_output(&self) -> Option<&dyn OneOutput> {
         None
     }
     /// What the hessians are; the contract holds the objective to it.

@@ -4,8 +4,8 @@ use swarmwood_model::Link;
 
 use super::logistic::LEAST_PRIOR;
 use super::registry::{ObjectiveSpec, ObjectiveTargets, REGRESSION};
-use super::{Curvature, Objective};
-use crate::kernels::{derivatives, losses};
+use super::{Curvature, Objective, OneOutput, OutputRows};
+use crate::kernels::{derivatives, losses, softmax_output};
 
 /// Softmax loss of class indices, one raw output a class: `g_k = p_k - [y = k]`,
 /// `h_k = K / (K - 1) · p_k (1 - p_k)`.
@@ -83,7 +83,27 @@ impl Objective for Softmax {
     fn loss(&self, score: &[f32], target: &[f32], weight: &[f32]) -> f64 {
         losses::softmax(self.classes, score, target, weight)
     }
+    fn one_output(&self) -> Option<&dyn OneOutput> {
+        Some(self)
+    }
     fn curvature(&self) -> Curvature {
         Curvature::Scaled(self.factor())
+    }
+}
+
+impl OneOutput for Softmax {
+    fn others(&self, output: usize, score: &[f32], others: &mut [f32]) {
+        softmax_output::log_sums(self.classes, output, score, others);
+    }
+    fn derivatives(&self, output: usize, rows: OutputRows<'_>, g: &mut [f32], h: &mut [f32]) {
+        let OutputRows { score, others, target, weight } = rows;
+        let factor = self.factor() as f32;
+        softmax_output::derivatives(factor, output as f32, score, others, target, weight, g, h);
+    }
+    fn loss(&self, output: usize, rows: OutputRows<'_>) -> f64 {
+        softmax_output::loss(output as f32, rows.score, rows.others, rows.target, rows.weight)
+    }
+    fn rest(&self, output: usize, rows: OutputRows<'_>) -> f64 {
+        softmax_output::rest(output, rows.score, rows.others, rows.target, rows.weight)
     }
 }

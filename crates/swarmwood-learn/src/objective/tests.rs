@@ -147,6 +147,27 @@ impl Objective for Faulty {
     fn leaf_quantile(&self) -> Option<f64> {
         (self.0 == "leaf").then_some(0.1)
     }
+    fn one_output(&self) -> Option<&dyn OneOutput> {
+        if self.0.starts_with("one output") { Some(self) } else { None }
+    }
+}
+
+impl OneOutput for Faulty {
+    fn others(&self, _: usize, _: &[f32], others: &mut [f32]) {
+        others.fill(0.0);
+    }
+    fn derivatives(&self, _: usize, rows: OutputRows<'_>, g: &mut [f32], h: &mut [f32]) {
+        Squared.derivatives(rows.score, rows.target, rows.weight, g, h);
+        if self.0 == "one output" {
+            g[0] += 1.0;
+        }
+    }
+    fn loss(&self, _: usize, rows: OutputRows<'_>) -> f64 {
+        Squared.loss(rows.score, rows.target, rows.weight)
+    }
+    fn rest(&self, _: usize, _: OutputRows<'_>) -> f64 {
+        1.0
+    }
 }
 
 #[test]
@@ -164,6 +185,8 @@ fn contract_notices_planted_faults() {
         ("sign", "derivatives are finite, hessians not negative"),
         ("loss weights", "the loss is the weighted sum over rows"),
         ("pairs", "pairs hold the derivatives"),
+        ("one output", "one output has the derivatives of all"),
+        ("one output loss", "one output has the loss of all"),
         ("start", "the start value minimises the loss"),
         ("start weights", "the start value minimises the loss"),
         ("leaf", "the leaf quantile minimises the loss"),

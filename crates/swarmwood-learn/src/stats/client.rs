@@ -226,7 +226,7 @@ impl<'a> Client<'a> {
 
     /// The sum of all hessians of each output, at the present scores.
     pub fn hessians(&mut self) -> Result<Vec<f64>, BackendError> {
-        match self.ask(Work::Derive { extra_hessian: 0.0 })? {
+        match self.ask(Work::Derive { output: None, extra_hessian: 0.0 })? {
             Reply::Hessians { sums } => Ok(sums),
             _ => Err(BackendError::Reply { work: "Derive" }),
         }

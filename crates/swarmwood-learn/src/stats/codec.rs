@@ -278,7 +278,7 @@ encode_enum!(EvalMetric {
 });
 encode_enum!(Work {
     0 => Describe {},
-    1 => Derive { extra_hessian },
+    1 => Derive { output, extra_hessian },
     2 => BeginTree { output, sample, search, query },
     3 => Split { commands, query },
     4 => FinishTree { output, tree, leaves },

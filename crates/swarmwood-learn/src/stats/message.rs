@@ -193,9 +193,10 @@ pub struct ParticleFitness {
 pub enum Work {
     /// The facts about the rows; replied with [`Reply::Description`].
     Describe {},
-    /// Derivatives of the loss at the present scores, for all outputs; replied with
-    /// [`Reply::Hessians`].
+    /// Derivatives of the loss at the present scores; replied with [`Reply::Hessians`].
     Derive {
+        /// The output whose derivatives are needed; all of them if `None`.
+        output: Option<usize>,
         /// Added to every hessian, times the row's weight; zero for plain boosting.
         extra_hessian: f64,
     },
@@ -425,7 +426,7 @@ pub enum Reply {
         /// The facts.
         data: DataDescription,
     },
-    /// To [`Work::Derive`]: the sum of all hessians, per output.
+    /// To [`Work::Derive`]: the sum of all hessians, for each output whose derivatives were asked for.
     Hessians {
         /// The sums.
         sums: Vec<f64>,

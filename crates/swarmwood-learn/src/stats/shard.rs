@@ -4,6 +4,7 @@
 //! A shard answers questions about its own rows alone; what it answers are sums that merge.
 
 mod assigned;
+mod one_output;
 mod sampled;
 
 pub use sampled::{CoarseColumn, HashSample, SampledRows};
@@ -23,6 +24,7 @@ use crate::kernels::quantise::{GradientScale, join, pack};
 use crate::kernels::{histogram, partition, sums};
 use crate::objective::Objective;
 use crate::split::FewRows;
+use one_output::OtherOutputs;
 
 /// Rows handled between two looks at the cache: scores, derivatives and targets of a block stay in
 /// L1.
@@ -82,6 +84,8 @@ pub struct Shard {
     /// The packed integers of the growing tree's output, where derivatives are kept.
     packed: Vec<u64>,
     keeps: bool,
+    /// What one output needs to know of the others, while these stay.
+    others: Option<OtherOutputs>,
     /// The output of the tree that is growing.
     output: usize,
     /// The rows that the tree sees, slot after slot, and behind them those that it does not.
@@ -109,6 +113,7 @@ impl Shard {
             words: Vec::new(),
             packed: Vec::new(),
             keeps: false,
+            others: None,
             output: 0,
             order: Vec::new(),
             spans: Vec::new(),
@@ -231,6 +236,7 @@ impl Shard {
     pub fn release_buffers(&mut self) {
         (self.words, self.packed) = (Vec::new(), Vec::new());
         self.order = Vec::new();
+        self.others = None;
         self.spans.clear();
         self.seen = 0;
     }
@@ -320,6 +326,7 @@ impl Shard {
         values: &[f32],
         traversal: &Traversal,
     ) {
+        self.forget_others(output);
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
         for &LeafSlot { slot, leaf } in slots {
@@ -335,6 +342,7 @@ impl Shard {
 
     /// Adds a tree's values to every row.
     pub fn add_tree(&mut self, output: usize, values: &[f32], traversal: &Traversal) {
+        self.forget_others(output);
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
         traversal.each_leaf(&self.rows.columns, rows, |row, leaf| score[row] += values[leaf]);

@@ -40,7 +40,7 @@ fn all_work() -> Vec<Work> {
     let (id, snapshot) = (TreeId(7), SnapshotId(8));
     vec![
         Work::Describe {},
-        Work::Derive { extra_hessian: 0.25 },
+        Work::Derive { output: Some(1), extra_hessian: 0.25 },
         Work::BeginTree { output: 2, sample, search, query: SplitQuery::Shared },
         Work::Split { commands: vec![command(rule), command(other)], query: SplitQuery::Each },
         Work::Screen { most: 8 },

@@ -60,8 +60,7 @@ impl<'a> SumRows<'a> {
                 }
             }
         };
-        let columns =
-            table.columns().iter().map(|column| CoarseRanks::new(column, bins)).collect();
+        let columns = table.columns().iter().map(|column| CoarseRanks::new(column, bins)).collect();
         SumRows { table, columns, targets, weight, is_logistic, scale }
     }
 

@@ -107,7 +107,13 @@ impl Local<'_> {
 
     /// The loss summed over all training rows.
     pub(super) fn loss(&self) -> f64 {
-        self.merge(EvalMetric::Loss, &self.shards().collect::<Vec<_>>()).sum
+        let shards: Vec<&Shard> = self.shards().collect();
+        if let Some(one) = self.objective.one_output()
+            && shards.iter().all(|shard| shard.knows_others())
+        {
+            return self.pool.map(shards.len(), |at| shards[at].loss(one)).into_iter().sum();
+        }
+        self.merge(EvalMetric::Loss, &shards).sum
     }
 
     /// The sums of a metric over shards, merged in their order.

@@ -104,9 +104,9 @@ impl Local<'_> {
         self.teams.iter().flat_map(|team| &team.shards)
     }
 
-    /// Derivatives of the loss at the present scores, for all outputs. Every hessian gets `extra`
-    /// times the row's weight on top; zero for plain boosting.
-    fn derive(&mut self, extra: f64) {
+    /// Derivatives of the loss at the present scores, for one output or all; the sums of their
+    /// hessians. Every hessian gets `extra` times the row's weight on top; zero for plain boosting.
+    fn derive(&mut self, output: Option<usize>, extra: f64) -> Vec<f64> {
         let objective = self.objective;
         let mut work: Vec<(&mut Shard, Vec<DerivativeSums>)> = self
             .teams
@@ -114,12 +114,23 @@ impl Local<'_> {
             .flat_map(|team| &mut team.shards)
             .map(|shard| (shard, Vec::new()))
             .collect();
-        self.pool.each(&mut work, |_, (shard, sums)| *sums = shard.derive(objective, extra as f32));
+        let one = output.and_then(|output| Some((output, objective.one_output()?)));
+        self.pool.each(&mut work, |_, (shard, sums)| match one {
+            Some((output, one)) => *sums = vec![shard.derive_output(output, one, extra as f32)],
+            None => *sums = shard.derive(objective, extra as f32),
+        });
 
-        self.derivative_sums = vec![DerivativeSums::default(); objective.outputs()];
+        self.derivative_sums.resize(objective.outputs(), DerivativeSums::default());
+        let changed = match one {
+            Some((output, _)) => output..output + 1,
+            None => 0..objective.outputs(),
+        };
+        let changed = &mut self.derivative_sums[changed];
+        changed.fill(DerivativeSums::default());
         for (_, sums) in &work {
-            self.derivative_sums.iter_mut().zip(sums).for_each(|(sum, &part)| *sum += part);
+            changed.iter_mut().zip(sums).for_each(|(sum, &part)| *sum += part);
         }
+        changed.iter().map(|sums| sums.h).collect()
     }
 
     /// Starts a tree on one output; slot 0 holds all its rows.

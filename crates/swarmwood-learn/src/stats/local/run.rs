@@ -22,9 +22,11 @@ impl Local<'_> {
                 let data = DataDescription { rows, base, shift: self.shift };
                 return Ok(Reply::Description { data });
             }
-            Work::Derive { extra_hessian } => {
-                self.derive(*extra_hessian);
-                let sums = self.derivative_sums.iter().map(|sums| sums.h).collect();
+            Work::Derive { output, extra_hessian } => {
+                if let Some(output) = *output {
+                    self.check_output(work, output)?;
+                }
+                let sums = self.derive(*output, *extra_hessian);
                 return Ok(Reply::Hessians { sums });
             }
             Work::BeginTree { output, sample, search, query } => {

@@ -29,6 +29,7 @@ impl Shard {
 
     /// Adds to every row's score what its leaf is given.
     pub fn shift(&mut self, output: usize, leaves: &[u16], values: &[f32]) {
+        self.forget_others(output);
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
         score.iter_mut().zip(leaves).for_each(|(score, &leaf)| *score += values[usize::from(leaf)]);
@@ -36,6 +37,7 @@ impl Shard {
 
     /// Sets every score of an output to one value.
     pub fn reset(&mut self, output: usize, value: f32) {
+        self.forget_others(output);
         let rows = self.rows.rows;
         self.score[output * rows..(output + 1) * rows].fill(value);
     }
@@ -67,6 +69,7 @@ impl Shard {
 
     /// Replaces all scores.
     pub fn set_scores(&mut self, scores: &[f32]) {
+        self.others = None;
         self.score.copy_from_slice(scores);
     }
 }
