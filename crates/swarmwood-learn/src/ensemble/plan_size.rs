@@ -78,7 +78,7 @@ impl PlanSize {
     pub fn rungs(self, rows: usize) -> Vec<Range<usize>> {
         match rows {
             0..FEW_ROWS if self.is_reduced() => vec![0..2, 2..FOLDS],
-            _ if self.is_reduced() => vec![0..1],
+            _ if self.is_reduced() => std::iter::once(0..1).collect(),
             0..FEW_ROWS => vec![0..2, 2..FOLDS, FOLDS..REPEATS * FOLDS],
             FEW_ROWS..MANY_ROWS => vec![0..1, 1..3, 3..FOLDS],
             _ => vec![0..1, 1..2],

@@ -41,10 +41,9 @@ dispatched! {
 }
 
 dispatched! {
-    /// `g = p - [target = class]`, `h = factor · p (1 - p)`.
+    /// `g = p - [target = class]`, `h = factor · p (1 - p)`, for a class and a factor.
     pub wide fn derivatives(
-        factor: f32,
-        class: f32,
+        class_and_factor: (f32, f32),
         score: &[f32],
         others: &[f32],
         target: &[f32],
@@ -52,6 +51,7 @@ dispatched! {
         g: &mut [f32],
         h: &mut [f32],
     ) {
+        let (class, factor) = class_and_factor;
         let rows = target.len();
         for from in (0..rows).step_by(BLOCK) {
             let to = rows.min(from + BLOCK);
@@ -147,7 +147,7 @@ mod tests {
             let (mut others, mut g, mut h) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
             log_sums(3, output, &score, &mut others);
             let class = output as f32;
-            derivatives(1.5, class, &score[own.clone()], &others, &target, &weight, &mut g, &mut h);
+            derivatives((class, 1.5), &score[own.clone()], &others, &target, &weight, &mut g, &mut h);
             for i in 0..n {
                 prop_assert!((g[i] - all_g[own.start + i]).abs() < 1e-5, "{} {}", g[i], all_g[own.start + i]);
                 prop_assert!((h[i] - all_h[own.start + i]).abs() < 1e-5, "{} {}", h[i], all_h[own.start + i]);

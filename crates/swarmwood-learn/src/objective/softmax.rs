@@ -97,8 +97,8 @@ impl OneOutput for Softmax {
     }
     fn derivatives(&self, output: usize, rows: OutputRows<'_>, g: &mut [f32], h: &mut [f32]) {
         let OutputRows { score, others, target, weight } = rows;
-        let factor = self.factor() as f32;
-        softmax_output::derivatives(factor, output as f32, score, others, target, weight, g, h);
+        let class = (output as f32, self.factor() as f32);
+        softmax_output::derivatives(class, score, others, target, weight, g, h);
     }
     fn loss(&self, output: usize, rows: OutputRows<'_>) -> f64 {
         softmax_output::loss(output as f32, rows.score, rows.others, rows.target, rows.weight)
