@@ -111,7 +111,7 @@ fn python_and_sql_agree_with_the_model() {
 /// Runs the function and the expression of rules with points and compares with the predictions.
 const COMPARE_SUM: &str = r#"
 import csv, sqlite3, sys
-text_columns = {"town"}
+text_columns = {"town", "sold"}
 def value(name, text):
     return None if text == "" else text if name in text_columns else float(text)
 rows = [{name: value(name, text) for name, text in row.items()} for row in csv.DictReader(open("new.csv"))]

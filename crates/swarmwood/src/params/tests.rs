@@ -246,7 +246,7 @@ fn defaults_say_where_methods_differ() {
         text("trees"),
         "0 (100 for greedy; 6 for sgbdt, sgbdt-bins, psgbdt, policy-gradient, split-tree)"
     );
-    assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins)");
+    assert_eq!(text("max_bin"), "255 (100 for sgbdt-bins; 64 for tree-sum)");
     assert_eq!((text("seed"), text("method")), ("0".to_string(), "swarm".to_string()));
     for &method in Method::ALL {
         assert!(
