@@ -55,7 +55,6 @@ const RUNS: &[Run] = &[
     ("huber", "price", &[("objective", "huber"), ("huber_delta", "2")]),
     ("quantile", "price", &[("objective", "quantile"), ("quantile", "0.9")]),
     ("poisson", "price", &[("objective", "poisson")]),
-    ("gamma", "price", &[("objective", "gamma")]),
     ("tweedie", "price", &[("objective", "tweedie"), ("tweedie_power", "1.3")]),
     ("logistic", "bought", &[("growth", "leaf")]),
     ("softmax", "grade", &[("growth", "oblivious"), ("depth", "4")]),

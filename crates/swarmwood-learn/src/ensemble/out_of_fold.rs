@@ -200,7 +200,8 @@ impl FoldScore {
     pub fn from_datum(datum: &Datum) -> Result<Self, Error> {
         let [weight, loss, squares, correct, losses] = datum.tuple()?;
         let log_losses = losses.list()?.iter().map(Datum::real).collect::<Result<Vec<_>, _>>()?;
-        if !log_losses.is_empty() && log_losses.len() != FACTORS {
+        let is_whole = log_losses.is_empty() || log_losses.len() == FACTORS;
+        if !is_whole || !log_losses.iter().all(|loss| loss.is_finite()) {
             return Err(Error::Snapshot("holds half of a score; it is damaged".to_string()));
         }
         Ok(FoldScore {
