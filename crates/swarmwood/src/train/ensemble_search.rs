@@ -27,7 +27,7 @@ const TREE_SIZES: [usize; 5] = [16, 32, 8, 4, 64];
 /// Trees of a shape with large trees, at least; fewer large trees are never the best.
 const LEAST_LARGE_TREES: usize = 6;
 
-/// Leaves up to which one tree, and trees of two leaves, are tried.
+/// Leaves up to which one tree is tried.
 const FEW_LEAVES: usize = 64;
 
 /// Leaves of all trees together by default.
@@ -210,8 +210,10 @@ fn tree_sizes(total: usize) -> Vec<usize> {
     let mut sizes: Vec<usize> = TREE_SIZES.into_iter().filter(is_useful).collect();
     if total <= FEW_LEAVES {
         sizes.retain(|&leaves| leaves != total);
-        sizes.extend([total, 2]);
+        sizes.push(total);
     }
+    // Stumps: a sum of functions of one feature each.
+    sizes.push(2);
     sizes
 }
 
