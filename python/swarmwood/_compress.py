@@ -207,7 +207,7 @@ def _loaded(path: str) -> Estimator:
 
 def _own_teacher(model: Estimator) -> tuple[Scores, NDArray[Any] | None]:
     if not isinstance(model, Classifier):
-        return model.predict, None  # type: ignore[attr-defined]
+        return model.predict, None
     return (lambda X: model._predict(X, "raw")), model.classes_
 
 

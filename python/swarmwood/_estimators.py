@@ -6,7 +6,7 @@ from typing import Any
 
 from swarmwood._classifier import Classifier
 from swarmwood._regressor import Regressor
-from swarmwood._rules import Rules
+from swarmwood._rules import Rules, SingleTree
 
 
 class GreedyBoostClassifier(Rules, Classifier):
@@ -224,11 +224,16 @@ class GreedyBoostRegressor(Rules, Regressor):
         'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
         XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
         the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
-        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts);
+        'gamma' (gamma deviance with a log link, for positive amounts); 'tweedie' (Tweedie
+        deviance with a log link, for amounts that are often 0).
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
+    tweedie_power : float, default=1.5
+        Power of the mean that the variance of the Tweedie loss is proportional to, between 1
+        (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     early_stopping_rounds : int, default=0
@@ -282,6 +287,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         objective: str = "auto",
         huber_delta: float = 1.0,
         quantile: float = 0.5,
+        tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
         eval_metric: str = "auto",
@@ -312,6 +318,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.objective = objective
         self.huber_delta = huber_delta
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
@@ -600,11 +607,16 @@ class SwarmBoostRegressor(Rules, Regressor):
         'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
         XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
         the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
-        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts);
+        'gamma' (gamma deviance with a log link, for positive amounts); 'tweedie' (Tweedie
+        deviance with a log link, for amounts that are often 0).
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
+    tweedie_power : float, default=1.5
+        Power of the mean that the variance of the Tweedie loss is proportional to, between 1
+        (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
@@ -692,6 +704,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         objective: str = "auto",
         huber_delta: float = 1.0,
         quantile: float = 0.5,
+        tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         population: int | str = "auto",
         iterations: int = 100,
@@ -728,6 +741,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.objective = objective
         self.huber_delta = huber_delta
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.population = population
         self.iterations = iterations
@@ -751,7 +765,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.verbose = verbose
 
 
-class SwarmTreeClassifier(Rules, Classifier):
+class SwarmTreeClassifier(SingleTree, Classifier):
     """A single interpretable tree whose splits are optimised together.
 
     The default method searches whole trees and keeps the tree of CART where that is better in
@@ -984,7 +998,7 @@ class SwarmTreeClassifier(Rules, Classifier):
         self.verbose = verbose
 
 
-class SwarmTreeRegressor(Rules, Regressor):
+class SwarmTreeRegressor(SingleTree, Regressor):
     """A single interpretable tree whose splits are optimised together.
 
     The default method searches whole trees and keeps the tree of CART where that is better in
@@ -1053,6 +1067,9 @@ class SwarmTreeRegressor(Rules, Regressor):
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
+    tweedie_power : float, default=1.5
+        Power of the mean that the variance of the Tweedie loss is proportional to, between 1
+        (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     population : int | str, default='auto'
@@ -1117,6 +1134,7 @@ class SwarmTreeRegressor(Rules, Regressor):
         random_state: Any = None,
         huber_delta: float = 1.0,
         quantile: float = 0.5,
+        tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         population: int | str = "auto",
         iterations: int = 100,
@@ -1149,6 +1167,7 @@ class SwarmTreeRegressor(Rules, Regressor):
         self.random_state = random_state
         self.huber_delta = huber_delta
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.population = population
         self.iterations = iterations
@@ -1294,11 +1313,16 @@ class TreeSumRegressor(Rules, Regressor):
         'squaredlogerror' (squared error of ln(1 + y) with scores on the scale of y, as in
         XGBoost); 'absolute' (absolute error: predicts the median); 'huber' (squared error near
         the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
-        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts).
+        predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts);
+        'gamma' (gamma deviance with a log link, for positive amounts); 'tweedie' (Tweedie
+        deviance with a log link, for amounts that are often 0).
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
         The quantile to predict. A number above 0, below 1.
+    tweedie_power : float, default=1.5
+        Power of the mean that the variance of the Tweedie loss is proportional to, between 1
+        (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     time_limit : float, default=0.0
@@ -1330,6 +1354,7 @@ class TreeSumRegressor(Rules, Regressor):
         objective: str = "auto",
         huber_delta: float = 1.0,
         quantile: float = 0.5,
+        tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
@@ -1347,6 +1372,7 @@ class TreeSumRegressor(Rules, Regressor):
         self.objective = objective
         self.huber_delta = huber_delta
         self.quantile = quantile
+        self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.time_limit = time_limit
         self.n_jobs = n_jobs

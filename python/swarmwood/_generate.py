@@ -24,7 +24,7 @@ from typing import Any
 
 from swarmwood._classifier import Classifier
 from swarmwood._regressor import Regressor
-from swarmwood._rules import Rules
+from swarmwood._rules import Rules, SingleTree
 '''
 
 #: Summary and description of each pair of estimators.
@@ -254,7 +254,8 @@ def estimator(family: str, task: str) -> str:
     parameters = parameters_of(family, task)
     summary, notes = DESCRIPTIONS[family]
 
-    lines = [f"class {family}{task}(Rules, {task}):", f'    """{summary}', ""]
+    rules = "SingleTree" if family == "SwarmTree" else "Rules"
+    lines = [f"class {family}{task}({rules}, {task}):", f'    """{summary}', ""]
     lines += wrapped(notes, 4)
     lines += ["", "    Parameters", "    ----------"]
     for name, kind, default, text in parameters:

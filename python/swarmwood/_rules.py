@@ -29,3 +29,7 @@ class Rules:
         """Return the rules in the format 'text', 'markdown', 'json', 'sql', 'mysql' or 'python'."""
         check_is_fitted(self, "_model")
         return self._model.rules(format)
+
+
+class SingleTree(Rules):
+    """An estimator that is one tree."""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
 from swarmwood._errors import parameter_error
-from swarmwood._single import SingleTree
+from swarmwood._rules import SingleTree
 from swarmwood._table import category_text, table_of, validated
 from swarmwood.plot._style import COLOUR_MAP, MARKERS, TEXT_COLOUR, axes, colour
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
 from swarmwood._errors import parameter_error
-from swarmwood._single import SingleTree
+from swarmwood._rules import SingleTree
 from swarmwood.plot._style import TEXT_COLOUR, colour
 
 #: Leaves of the largest tree that is drawn.
