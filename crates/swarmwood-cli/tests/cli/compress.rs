@@ -72,7 +72,8 @@ fn a_run_is_resumed_and_limited() {
     dir.run(&format!("{line} {state} --resume --out two.json")).works();
     assert_eq!(dir.read("whole.json"), dir.read("one.json"));
     assert_eq!(dir.read("one.json"), dir.read("two.json"));
-    let line = "compress b.json b.csv --total-leaves 16 --time-limit 0.01 --out limited.json";
+    let line =
+        "compress b.json b.csv --total-leaves 512 --swaps 40 --time-limit 0.05 --out limited.json";
     dir.run(line).ends(0, &["time limit of"]);
 }
 
