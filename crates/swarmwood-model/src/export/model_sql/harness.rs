@@ -79,7 +79,10 @@ class Server:
         escapes = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
         cell = lambda value: "\\N" if value is None else str(value).translate(escapes)
         lines = ["\t".join(map(cell, row)) + "\n" for row in rows]
-        self.run("COPY input FROM STDIN;\n" + "".join(lines) + "\\.\n")
+        # A table is not read in the order of its rows; a sorted view is.
+        sort = "ALTER TABLE input RENAME TO sw_rows;"
+        sort += "CREATE VIEW input AS SELECT * FROM sw_rows ORDER BY sw_row;"
+        self.run("COPY input FROM STDIN;\n" + "".join(lines) + "\\.\n" + sort + "\n")
 
     def fetchall(self):
         return self.rows
