@@ -38,6 +38,13 @@ class Gap:
 
     each: np.ndarray
 
+    @staticmethod
+    def between(ours: dict[int, float], theirs: dict[int, float], lower_is_better: bool) -> "Gap":
+        """From values by split: errors in percent of theirs, shares in points."""
+        both = sorted(ours.keys() & theirs.keys())
+        a, b = (np.array([found[split] for split in both]) for found in (ours, theirs))
+        return Gap(100 * (1 - a / b) if lower_is_better else 100 * (a - b))
+
     @property
     def mean(self) -> float:
         return float(self.each.mean()) if len(self.each) else math.nan

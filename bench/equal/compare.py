@@ -53,9 +53,7 @@ class Results:
     def gap(self, name: str, one: str, other: str, metric: str) -> Gap:
         """By how much `one` is better than `other`."""
         ours, theirs = (self.values.get((name, who, metric), {}) for who in (one, other))
-        both = sorted(ours.keys() & theirs.keys())
-        a, b = (np.array([found[split] for split in both]) for found in (ours, theirs))
-        return Gap(100 * (1 - a / b) if LOWER_IS_BETTER[metric] else 100 * (a - b))
+        return Gap.between(ours, theirs, LOWER_IS_BETTER[metric])
 
     def best_peer(self, name: str, metric: str) -> str:
         """The best in hindsight by the mean, among those measured on the most splits; empty if

@@ -3,8 +3,6 @@
 import math
 import statistics
 
-import numpy as np
-
 from equal.compare import main_metric
 from equal.sets import SETS
 from evidence.ablation import SIZE, VARIANTS
@@ -53,9 +51,7 @@ def gain(lines: list[dict], name: str, variant: str) -> Gap:
     """How much better than the published method, on the splits that both were measured on."""
     ours = values(lines, name, variant, "score")
     theirs = values(lines, name, VARIANTS[variant][0], "score")
-    both = sorted(ours.keys() & theirs.keys())
-    a, b = (np.array([found[split] for split in both]) for found in (ours, theirs))
-    return Gap(100 * (1 - a / b) if LOWER_IS_BETTER[main_metric(name)] else 100 * (a - b))
+    return Gap.between(ours, theirs, LOWER_IS_BETTER[main_metric(name)])
 
 
 def set_table(lines: list[dict], name: str) -> str:

@@ -5,8 +5,6 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 
-import numpy as np
-
 from equal.contenders import PEERS
 from equal.sets import SETS
 from evidence.page import Page
@@ -89,9 +87,7 @@ def hindsight(values: Values, name: str, metric: str) -> tuple[str, dict[int, fl
 def gap(values: Values, name: str, metric: str, other: dict[int, float]) -> Gap:
     """By how much ours is better."""
     ours = values.get((name, OURS, f"test_{metric}"), {})
-    both = sorted(ours.keys() & other.keys())
-    a, b = (np.array([found[split] for split in both]) for found in (ours, other))
-    return Gap(100 * (1 - a / b) if LOWER_IS_BETTER[metric] else 100 * (a - b))
+    return Gap.between(ours, other, LOWER_IS_BETTER[metric])
 
 
 def shown(found: Gap) -> str:
