@@ -42,11 +42,7 @@ impl Objective for Poisson {
         Link::Exp
     }
     fn check_target(&self, target: f64) -> Result<(), &'static str> {
-        if target >= 0.0 && rows::check_finite(target).is_ok() {
-            Ok(())
-        } else {
-            Err("must be a number from 0 to 1e30")
-        }
+        rows::check_not_negative(target)
     }
     fn start(&self, target: &[f64], weight: &[f64]) -> Vec<f64> {
         vec![rows::mean(target, weight).unwrap_or(1.0).max(LEAST_MEAN).ln()]

@@ -63,3 +63,8 @@ pub(super) fn check_finite(target: f64) -> Result<(), &'static str> {
         Err("must be a finite number between -1e30 and 1e30")
     }
 }
+
+/// Whether a target of a loss with a logarithmic link that allows zero can be learnt.
+pub(super) fn check_not_negative(target: f64) -> Result<(), &'static str> {
+    if (0.0..=LARGEST).contains(&target) { Ok(()) } else { Err("must be a number from 0 to 1e30") }
+}
