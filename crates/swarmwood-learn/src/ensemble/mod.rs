@@ -28,6 +28,7 @@ mod interactions;
 mod out_of_fold;
 mod pairs;
 mod plan_size;
+mod scored;
 mod search;
 #[cfg(test)]
 mod tests;

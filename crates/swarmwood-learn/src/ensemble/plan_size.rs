@@ -24,16 +24,27 @@ const MANY_OUTPUTS: usize = 16;
 /// searches of these are better still.
 const MEDIUM_LEAVES: RangeInclusive<usize> = 8..=16;
 
+/// Of several shapes, those whose first search strategy is compared, for classes and for numbers. All
+/// strategies of the best one are compared.
+const SHAPES_OF_CLASSES: usize = 2;
+const SHAPES_OF_NUMBERS: usize = 3;
+
+/// Searches that come to the second rung of successive halving, of a shape that was given and of one
+/// that was chosen.
+const KEPT_OF_ONLY: usize = 3;
+const KEPT_OF_CHOSEN: usize = 2;
+
 /// The size of the comparison of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanSize {
     outputs: usize,
+    classes: bool,
 }
 
 impl PlanSize {
-    /// The size for a number of outputs.
-    pub fn new(outputs: usize) -> Self {
-        PlanSize { outputs }
+    /// The size for a number of outputs, which may be those of classes.
+    pub fn new(outputs: usize, classes: bool) -> Self {
+        PlanSize { outputs, classes }
     }
 
     /// Whether there are so many outputs that only a part of the candidates is compared.
@@ -58,9 +69,19 @@ impl PlanSize {
         usize::from(self.is_reduced() && !self.has_many_outputs())
     }
 
-    /// Shapes whose strategies are compared.
-    pub fn shapes_kept(self) -> usize {
-        if self.has_many_outputs() { 1 } else { 2 }
+    /// Of several shapes, how many are searched.
+    pub fn shapes_searched(self, shapes: usize) -> usize {
+        let wanted = match self.classes {
+            _ if self.has_many_outputs() => 1,
+            true => SHAPES_OF_CLASSES,
+            false => SHAPES_OF_NUMBERS,
+        };
+        wanted.min(shapes)
+    }
+
+    /// Of so many shapes, how many searches come to the second rung.
+    pub fn searches_kept(self, shapes: usize) -> usize {
+        if shapes > 1 { KEPT_OF_CHOSEN } else { KEPT_OF_ONLY }
     }
 
     /// Strategies of the best shape that are compared in a reduced plan.
@@ -93,9 +114,9 @@ mod tests {
     #[test]
     fn more_outputs_never_mean_more_work() {
         let work = |outputs: usize| {
-            let size = PlanSize::new(outputs);
+            let size = PlanSize::new(outputs, true);
             let folds = |rows| size.rungs(rows).last().map_or(0, |rung| rung.end);
-            (size.sweeps(4), size.shapes_kept(), folds(1_000), folds(10_000), folds(100_000))
+            (size.sweeps(4), size.shapes_searched(5), folds(1_000), folds(10_000), folds(100_000))
         };
         assert_eq!(work(1), (4, 2, 10, 5, 2));
         assert_eq!(work(7), work(1));

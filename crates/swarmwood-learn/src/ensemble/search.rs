@@ -5,7 +5,6 @@
 //! does follows from counts alone, so that it is the same for any number of threads and after any
 //! resumption.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use swarmwood_model::Link;
@@ -17,6 +16,7 @@ use super::fallback::{Fallback, FallbackPhase};
 use super::full_fit::Baseline;
 use super::out_of_fold::FoldScore;
 use super::plan_size::PlanSize;
+use super::scored::{self, ScoredCandidate};
 use super::{
     CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
     EnsembleSearchReport, EnsembleShape, ExpectedMetrics,
@@ -40,16 +40,9 @@ const LEAST_ROWS: usize = 20;
 /// on the number of threads.
 const TASKS_TOGETHER: usize = 10;
 
-/// Of several shapes, those whose first search strategy is compared, for classes and for numbers. All
-/// strategies of the best one are compared.
-const SHAPES_SEARCHED_OF_CLASSES: usize = 2;
-const SHAPES_SEARCHED_OF_NUMBERS: usize = 3;
-
-/// Candidates that come to the second rung of successive halving, searches of one shape that was
-/// given and of one that was chosen, and candidates that come to the last rung.
+/// Greedy candidates that come to the second rung of successive halving, and candidates that come to
+/// the last rung.
 const GREEDY_KEPT: usize = 4;
-const SEARCHES_KEPT: usize = 3;
-const SEARCHES_KEPT_OF_CHOSEN: usize = 2;
 const FINALISTS: usize = 1;
 
 /// The name of cross-validated scores in events.
@@ -84,38 +77,6 @@ pub(super) struct EnsembleSearch<'a> {
 /// The scores of a candidate on some of the folds, and the trees that it took.
 type FoldScores = (Vec<FoldScore>, u64);
 
-/// A candidate with the results of its cross-validation, fold by fold.
-#[derive(Debug, Clone)]
-pub(super) struct ScoredCandidate {
-    candidate: Candidate,
-    folds: Vec<FoldScore>,
-}
-
-impl ScoredCandidate {
-    fn unscored(candidate: Candidate) -> Self {
-        ScoredCandidate { candidate, folds: Vec::new() }
-    }
-
-    fn is_search(&self) -> bool {
-        matches!(self.candidate.method, FitMethod::Search(_))
-    }
-
-    /// The score over the first folds, at most all that it has; not a number without any.
-    fn score_on(&self, folds: usize) -> f64 {
-        let folds = &self.folds[..folds.min(self.folds.len())];
-        FoldScore::sum(folds).map_or(f64::NAN, |sum| sum.score())
-    }
-
-    pub(super) fn score(&self) -> f64 {
-        self.score_on(self.folds.len())
-    }
-
-    /// The factor on raw scores that calibrates them.
-    fn factor(&self) -> f64 {
-        FoldScore::sum(&self.folds).map_or(1.0, |sum| sum.factor())
-    }
-}
-
 impl<'a> EnsembleSearch<'a> {
     pub(super) fn new(
         set: TrainingSet<'a>,
@@ -131,7 +92,7 @@ impl<'a> EnsembleSearch<'a> {
         let hessians = Client::open(training_rows, options, context)?.hessians()?;
         let hessian = hessians.first().copied().unwrap_or(0.0) / rows as f64;
 
-        let size = PlanSize::new(set.objective.outputs());
+        let size = PlanSize::new(set.objective.outputs(), classes);
         Ok(EnsembleSearch {
             set,
             shapes: size.shapes(&config.shapes),
@@ -187,10 +148,7 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_fallback(FallbackPhase::Exact)?;
 
         let strategies = self.strategies()?;
-        let kept = match self.shapes.len() {
-            1 => SEARCHES_KEPT,
-            _ => SEARCHES_KEPT_OF_CHOSEN,
-        };
+        let kept = self.size.searches_kept(self.shapes.len());
         self.halve(strategies, [kept, FINALISTS])?;
         self.finish()
     }
@@ -246,7 +204,7 @@ impl<'a> EnsembleSearch<'a> {
         if let [shape] = &self.shapes[..] {
             return greedy + 1 + self.searches_of_only(shape).len();
         }
-        let searched = self.shapes_searched() - 1;
+        let searched = self.size.shapes_searched(self.shapes.len()) - 1;
         if self.size.is_reduced() {
             return greedy + self.size.more_greedy() + searched + self.size.strategies_kept();
         }
@@ -257,16 +215,6 @@ impl<'a> EnsembleSearch<'a> {
     fn searches_of_only(&self, shape: &EnsembleShape) -> Vec<Candidate> {
         let all = candidates::search_candidates(shape, &self.profile).into_iter();
         all.map(|candidate| candidate.with_sweeps(self.size)).collect()
-    }
-
-    /// Of several shapes, how many are searched.
-    fn shapes_searched(&self) -> usize {
-        let wanted = match self.profile.classes {
-            _ if self.size.is_reduced() => self.size.shapes_kept(),
-            true => SHAPES_SEARCHED_OF_CLASSES,
-            false => SHAPES_SEARCHED_OF_NUMBERS,
-        };
-        wanted.min(self.shapes.len())
     }
 
     /// The search strategies to compare: all of the only shape, or those of the shape that looks
@@ -285,7 +233,7 @@ impl<'a> EnsembleSearch<'a> {
         let mut shapes: Vec<(f64, EnsembleShape)> =
             self.shapes.iter().map(|shape| (best_greedy(shape), *shape)).collect();
         shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        shapes.truncate(self.shapes_searched());
+        shapes.truncate(self.size.shapes_searched(self.shapes.len()));
 
         let first = |(_, shape): &(f64, EnsembleShape)| self.searches_of(shape).swap_remove(0);
         let firsts: Vec<Candidate> = shapes.iter().map(first).collect();
@@ -416,7 +364,7 @@ impl<'a> EnsembleSearch<'a> {
     fn notify_compared(&mut self) {
         let search = SearchStatus {
             measure: SCORE,
-            best: best_of(&self.scored).map(|scored| scored.score()),
+            best: scored::best_of(&self.scored).map(|scored| scored.score()),
             evaluations: self.context.budget.spent(),
             ..SearchStatus::default()
         };
@@ -460,7 +408,7 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Estimates noise and dispersion from the best greedy candidate and the best constant.
     fn estimate_noise(&mut self) -> Result<(), BackendError> {
-        let Some(best) = best_of(&self.scored) else { return Ok(()) };
+        let Some(best) = scored::best_of(&self.scored) else { return Ok(()) };
         let Some(sum) = FoldScore::sum(&best.folds) else { return Ok(()) };
         let constant = Candidate { method: FitMethod::Constant, ..best.candidate.clone() };
         let folds = 0..best.folds.len();
@@ -480,7 +428,7 @@ impl<'a> EnsembleSearch<'a> {
     /// The best greedy candidate; the one fitted to all rows where none was scored.
     fn best_greedy(&self) -> ScoredCandidate {
         let greedy = self.scored.iter().filter(|scored| !scored.is_search());
-        let best = greedy.min_by(|a, b| compare(a, b)).cloned();
+        let best = greedy.min_by(|a, b| scored::compare(a, b)).cloned();
         best.unwrap_or_else(|| {
             let default = || candidates::default_greedy(&self.shapes[0]);
             let fitted = self.baseline.as_ref().map(|baseline| baseline.candidate.clone());
@@ -507,7 +455,7 @@ impl<'a> EnsembleSearch<'a> {
     /// that.
     fn winner(&self, greedy: &ScoredCandidate) -> ScoredCandidate {
         let search = self.scored.iter().filter(|scored| scored.is_search());
-        let search = search.min_by(|a, b| compare(a, b));
+        let search = search.min_by(|a, b| scored::compare(a, b));
         search.filter(|search| self.beats(search, greedy)).unwrap_or(greedy).clone()
     }
 
@@ -601,16 +549,6 @@ impl<'a> EnsembleSearch<'a> {
     pub(super) fn greedy_loss(&self) -> Option<f64> {
         self.baseline.as_ref().filter(|baseline| baseline.complete).map(|baseline| baseline.loss)
     }
-}
-
-/// The better of two candidates is less: the one with the lower score among those with most folds.
-fn compare(a: &ScoredCandidate, b: &ScoredCandidate) -> Ordering {
-    let by_score = || a.score().total_cmp(&b.score());
-    b.folds.len().cmp(&a.folds.len()).then_with(by_score)
-}
-
-fn best_of(scored: &[ScoredCandidate]) -> Option<&ScoredCandidate> {
-    scored.iter().min_by(|a, b| compare(a, b))
 }
 
 /// The key of a candidate's cross-validation on some of the folds.
