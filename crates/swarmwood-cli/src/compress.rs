@@ -67,7 +67,7 @@ pub fn command() -> Command {
             "extra rows per row, made by exchanging values between neighbours [default: 4]",
         ))
         .args(checkpoint_flags())
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .arg(flags::max_memory_flag())
         .args(flags::console_flags())
         .args(TABLE.iter().map(flags::parameter_flag))
@@ -109,15 +109,11 @@ impl CompressCommand {
             _ => {}
         }
 
-        let delimiter = flags.get_one::<String>("delimiter").and_then(|text| {
-            flags::parse_delimiter(text)
-                .map_err(|message| gather.violate("delimiter", message))
-                .ok()
-        });
+        let format = flags::text_format_of(flags, &mut gather);
         let read = ReadOptions {
             target: flags.get_one::<String>("target").cloned().unwrap_or_default(),
             weight: flags.get_one::<String>("weight").cloned(),
-            delimiter,
+            format,
             max_memory: flags::max_memory(flags, &mut gather),
             ..ReadOptions::default()
         };

@@ -42,7 +42,7 @@ pub fn command() -> Command {
             "SVG file: reliability diagram of a classifier, or predicted against actual values",
         ))
         .arg(flags::first_rounds_flag())
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .arg(flags::max_memory_flag())
         .arg(flags::threads_flag())
         .args(flags::console_flags())

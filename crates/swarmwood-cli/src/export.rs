@@ -11,6 +11,7 @@ use swarmwood::export::{
     VerifyReport, VerifyRequest, choose_format, is_bundle, write_bundle, write_export,
 };
 use swarmwood::model::export::{ExportContent, ExportOption, ExportOptions, OptionValues, formats};
+use swarmwood::params::Gather;
 use swarmwood::read::{ReadOptions, Source};
 use swarmwood::{Error, Result, store};
 
@@ -66,7 +67,7 @@ pub fn command() -> Command {
             flags::file_flag("python", "Python interpreter that runs exports for Python packages")
                 .default_value("python3"),
         )
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .args(flags::console_flags())
         .after_help(AFTER)
 }
@@ -217,11 +218,10 @@ fn bundle_json(report: &BundleReport, path: &Path) -> serde_json::Value {
 }
 
 fn read_options(flags: &ArgMatches) -> Result<ReadOptions> {
-    let delimiter = flags.get_one::<String>("delimiter").map(|text| flags::parse_delimiter(text));
-    let delimiter = delimiter
-        .transpose()
-        .map_err(|message| Error::Parameters(vec![Violation::new("delimiter", message)]))?;
-    Ok(ReadOptions { delimiter, ..ReadOptions::default() })
+    let mut gather = Gather::default();
+    let format = flags::text_format_of(flags, &mut gather);
+    gather.finish()?;
+    Ok(ReadOptions { format, ..ReadOptions::default() })
 }
 
 fn print_report(console: Console, report: &ExportReport) {

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use swarmwood::memory::parse_size;
 use swarmwood::params::{AllowedValues, Gather, ParamSpec, TABLE};
-use swarmwood::read::{Source, TaskChoice};
+use swarmwood::read::{DecimalSign, Source, TaskChoice, TextEncoding, TextFormat};
 
 use crate::console::Console;
 
@@ -174,9 +174,9 @@ pub fn count_value(flags: &ArgMatches, name: &str) -> Option<usize> {
 }
 
 /// How the columns of a file with a target are read.
-pub fn table_flags() -> [Arg; 7] {
+pub fn table_flags() -> Vec<Arg> {
     let tasks = TASKS.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
-    [
+    let columns = [
         text_flag("weight", "COLUMN", "column with the weight of each row"),
         columns_flag(
             "ignore",
@@ -186,9 +186,8 @@ pub fn table_flags() -> [Arg; 7] {
         text_flag("task", "TASK", "type of the target")
             .help(format!("type of the target: {tasks} [default: auto]")),
         text_flag("positive", "CLASS", "positive class of a binary target"),
-        delimiter_flag(),
-        max_memory_flag(),
-    ]
+    ];
+    columns.into_iter().chain(text_format_flags()).chain([max_memory_flag()]).collect()
 }
 
 /// Prediction with the first rounds of a model only.
@@ -196,9 +195,60 @@ pub fn first_rounds_flag() -> Arg {
     count_flag("first", "K", "use only the first K rounds of the model")
 }
 
-/// The separator of fields.
-pub fn delimiter_flag() -> Arg {
-    text_flag("delimiter", "CHARACTER", "field separator, or 'tab' [default: detected]")
+/// How a text file is written.
+pub fn text_format_flags() -> [Arg; 4] {
+    [
+        text_flag("delimiter", "CHARACTER", "field separator, or 'tab' [default: detected]"),
+        text_flag("decimal", "SIGN", "decimal sign of numbers: . or , [default: detected]"),
+        text_flag(
+            "thousands",
+            "CHARACTER",
+            "separator of thousands in numbers [default: any usual one]",
+        ),
+        text_flag(
+            "encoding",
+            "NAME",
+            "encoding of the text, such as utf-16le or windows-1252 [default: detected]",
+        ),
+    ]
+}
+
+/// How a text file is written, where the texts of the flags come from a command line or a file.
+pub fn text_format(
+    text: impl Fn(&str, &mut Gather) -> Option<String>,
+    gather: &mut Gather,
+) -> TextFormat {
+    let delimiter = text("delimiter", gather).and_then(|text| {
+        parse_delimiter(&text).map_err(|message| gather.violate("delimiter", message)).ok()
+    });
+    let decimal = text("decimal", gather).and_then(|text| match text.as_str() {
+        "." => Some(DecimalSign::Point),
+        "," => Some(DecimalSign::Comma),
+        _ => {
+            gather.violate("decimal", format!("is '{text}', must be . or ,"));
+            None
+        }
+    });
+    let thousands = text("thousands", gather).and_then(|text| {
+        parse_thousands(&text, decimal).map_err(|message| gather.violate("thousands", message)).ok()
+    });
+    let encoding = text("encoding", gather).and_then(|text| {
+        let encoding = TextEncoding::of(&text);
+        if encoding.is_none() {
+            let message = format!(
+                "is '{text}', must be the name of an encoding, such as utf-8, utf-16le, \
+                 windows-1252 or shift_jis"
+            );
+            gather.violate("encoding", message);
+        }
+        encoding
+    });
+    TextFormat { delimiter, decimal, thousands, encoding }
+}
+
+/// How a text file is written, by the flags of a command.
+pub fn text_format_of(flags: &ArgMatches, gather: &mut Gather) -> TextFormat {
+    text_format(|name, _| flags.get_one::<String>(name).cloned(), gather)
 }
 
 /// The memory that rows may need.
@@ -247,8 +297,28 @@ pub fn out_file(flags: &ArgMatches) -> Option<&PathBuf> {
     out.filter(|path| path.as_os_str() != "-")
 }
 
+/// One character that is not the decimal sign; the error says what is allowed.
+fn parse_thousands(text: &str, decimal: Option<DecimalSign>) -> std::result::Result<char, String> {
+    let mut chars = text.chars();
+    let (Some(char), None) = (chars.next(), chars.next()) else {
+        return Err(format!("is '{text}', must be one character"));
+    };
+    if char.is_ascii_alphanumeric() || matches!(char, '"' | '-' | '+') {
+        return Err(format!("is '{text}', must not be a letter, a digit, a sign or a quote"));
+    }
+    let is_decimal = match decimal {
+        Some(DecimalSign::Comma) => char == ',',
+        Some(DecimalSign::Point) => char == '.',
+        None => false,
+    };
+    if is_decimal {
+        return Err(format!("is '{text}', which is the decimal sign already"));
+    }
+    Ok(char)
+}
+
 /// One byte, or `tab`; the error says what is allowed.
-pub fn parse_delimiter(text: &str) -> std::result::Result<u8, String> {
+fn parse_delimiter(text: &str) -> std::result::Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
         _ => match text.as_bytes() {

@@ -76,7 +76,7 @@ impl<'a> InputValues<'a> {
             weight: self.text("weight", gather),
             ignore: self.texts("ignore"),
             categorical: self.texts("categorical"),
-            delimiter: self.text("delimiter", gather).and_then(|text| delimiter(&text, gather)),
+            format: flags::text_format(|name, gather| self.text(name, gather), gather),
             task: self
                 .text("task", gather)
                 .and_then(|text| task(&text, gather))
@@ -94,8 +94,4 @@ fn task(text: &str, gather: &mut Gather) -> Option<TaskChoice> {
         gather.violate("task", format!("is '{text}', must be one of {}", names.join(", ")));
     }
     task
-}
-
-fn delimiter(text: &str, gather: &mut Gather) -> Option<u8> {
-    flags::parse_delimiter(text).map_err(|message| gather.violate("delimiter", message)).ok()
 }

@@ -47,7 +47,7 @@ pub fn command() -> Command {
         ))
         .group(ArgGroup::new("what").args(["raw", "leaves", "contributions"]))
         .arg(flags::first_rounds_flag())
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .arg(flags::threads_flag())
         .args(flags::console_flags())
         .after_help("With --out - the report of --json goes to standard error.")

@@ -9,6 +9,7 @@ use swarmwood::model::export::{
 };
 use swarmwood::model::rules::RulesError;
 use swarmwood::model::{Model, RuleMerge, SingleTree};
+use swarmwood::params::Gather;
 use swarmwood::read::{ReadOptions, Rows};
 use swarmwood::write::write_atomically;
 use swarmwood::{Error, Result, read, rules, store};
@@ -46,7 +47,7 @@ pub fn command() -> Command {
             "column of the target in the data [default: the name in the model]",
         ))
         .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row of the data"))
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .arg(flags::quiet_flag())
         .after_help(
             "The rules agree with the model on every input, missing values and new categories included.",
@@ -139,16 +140,9 @@ fn data_rows(flags: &ArgMatches, model: &Model) -> Result<Option<Rows>> {
 
 /// How the data is read.
 fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
-    let delimiter = match flags
-        .get_one::<String>("delimiter")
-        .map(|text| flags::parse_delimiter(text))
-        .transpose()
-    {
-        Ok(delimiter) => delimiter,
-        Err(message) => {
-            return Err(Error::Parameters(vec![Violation::new("delimiter", message)]));
-        }
-    };
+    let mut gather = Gather::default();
+    let format = flags::text_format_of(flags, &mut gather);
+    gather.finish()?;
 
     // Models of other libraries do not store the name of their target.
     let requested = flags.get_one::<String>("target").cloned();
@@ -157,7 +151,7 @@ fn read_options(flags: &ArgMatches, target: &str) -> Result<ReadOptions> {
     Ok(ReadOptions {
         target,
         weight: flags.get_one::<String>("weight").cloned(),
-        delimiter,
+        format,
         ..ReadOptions::default()
     })
 }

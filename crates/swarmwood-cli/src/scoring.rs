@@ -30,11 +30,7 @@ impl ScoringOptions {
             gather.set("threads", text);
         }
 
-        let delimiter = flags.get_one::<String>("delimiter").and_then(|text| {
-            flags::parse_delimiter(text)
-                .map_err(|message| gather.violate("delimiter", message))
-                .ok()
-        });
+        let format = flags::text_format_of(flags, &mut gather);
 
         // `report` has neither `--first` nor a positional model.
         let first_rounds = flags.try_get_one::<u64>("first").ok().flatten();
@@ -51,7 +47,7 @@ impl ScoringOptions {
 
         Ok(ScoringOptions {
             model,
-            read: ReadOptions { delimiter, max_memory, ..ReadOptions::default() },
+            read: ReadOptions { format, max_memory, ..ReadOptions::default() },
             first_rounds,
             threads,
         })

@@ -76,7 +76,7 @@ pub fn command() -> Command {
             "TEXT",
             "title of the page [default: the names of the runs]",
         ))
-        .arg(flags::delimiter_flag())
+        .args(flags::text_format_flags())
         .arg(flags::max_memory_flag())
         .arg(flags::threads_flag())
         .arg(flags::quiet_flag())

@@ -39,7 +39,7 @@ fn malformed_tables_are_refused() {
     refused("x,y\n1,2\n3\n5,6\n", &["t.csv:3", "2", "1"]);
     refused("x,y\n1,2\n3,4,5\n5,6\n", &["t.csv:3", "3"]);
     refused("x,y\n1,2\n\"3,4\n5,6\n7,8\n", &["t.csv:3", "quote"]);
-    refused(b"x,y\n1,2\n\xff\xfe,4\n5,6\n", &["t.csv:3", "UTF-8"]);
+    refused(b"x,y\n\xc3\xa9,2\n\xff\xfe,4\n5,6\n", &["t.csv:3", "UTF-8", "--encoding"]);
     refused("x,x,y\n1,1,2\n2,2,3\n", &["t.csv", "'x'"]);
     refused([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3], &["t.csv"]);
 }

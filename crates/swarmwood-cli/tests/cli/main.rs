@@ -21,6 +21,7 @@ mod scratch;
 mod studies;
 mod swarms;
 mod tables;
+mod text_formats;
 mod tree_swarms;
 mod trees;
 mod tune;

@@ -3,6 +3,7 @@
 use swarmwood_learn::data::{Column, MISSING};
 
 use super::levels::{KnownLevels, LevelCollector, LevelError};
+use super::number_format::NumberFormat;
 use super::token;
 
 /// One cell, as a source hands it over.
@@ -41,6 +42,8 @@ pub(super) enum ColumnBuffer {
     Number {
         /// The values of the current chunk.
         values: Vec<f64>,
+        /// How texts are read as numbers.
+        format: NumberFormat,
         /// The first word, if there was one.
         word: Option<CellText>,
     },
@@ -75,8 +78,8 @@ pub(super) enum CellOutcome {
 
 impl ColumnBuffer {
     /// A column read as numbers.
-    pub(super) fn numbers() -> ColumnBuffer {
-        ColumnBuffer::Number { values: Vec::new(), word: None }
+    pub(super) fn numbers(format: NumberFormat) -> ColumnBuffer {
+        ColumnBuffer::Number { values: Vec::new(), format, word: None }
     }
 
     /// A column whose levels are to be found.
@@ -114,8 +117,8 @@ impl ColumnBuffer {
     /// Adds a cell of a text file.
     pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<CellOutcome, LevelError> {
         match self {
-            ColumnBuffer::Number { values, word } => {
-                if let Some(number) = token::number(text) {
+            ColumnBuffer::Number { values, format, word } => {
+                if let Some(number) = format.number(text) {
                     values.push(number);
                     return Ok(CellOutcome::Value);
                 }

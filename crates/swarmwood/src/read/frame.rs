@@ -7,6 +7,7 @@ use swarmwood_learn::data::Chunk;
 use super::cells::{CellOutcome, CellText, CellValue, ColumnBuffer};
 use super::levels::{LevelError, MOST_LEVELS, bits};
 use super::location::{SourceLocation, shown};
+use super::number_format::NumberFormat;
 use super::token;
 use crate::{Error, Result};
 
@@ -45,6 +46,8 @@ pub(super) struct ChunkFrame {
     pub(super) features: Vec<(Slot, ColumnBuffer)>,
     pub(super) target: Option<(Slot, ColumnBuffer)>,
     pub(super) weight: Option<(Slot, Vec<f64>)>,
+    /// How weights are written.
+    pub(super) number_format: NumberFormat,
     pub(super) misfits: Misfits,
     pub(super) target_misfits: Misfits,
     /// Distinct numbers of a target whose task is still open, each with its shortest spelling.
@@ -68,6 +71,7 @@ impl ChunkFrame {
             features,
             target,
             weight: None,
+            number_format: NumberFormat::default(),
             misfits: Misfits::Refuse,
             target_misfits: Misfits::Refuse,
             distinct: HashMap::new(),
@@ -166,7 +170,7 @@ impl ChunkFrame {
     pub(super) fn push_weight(&mut self, cell: CellValue<'_>, at: u64) -> Result<()> {
         let Some((slot, weights)) = &mut self.weight else { return Ok(()) };
         let value = match cell {
-            CellValue::Text(text) => token::number(text),
+            CellValue::Text(text) => self.number_format.number(text),
             CellValue::Number(number) => Some(number),
             CellValue::Missing => None,
         };
@@ -278,7 +282,7 @@ impl CellContext<'_> {
         match error {
             LevelError::NotUtf8 => {
                 let message = format!("'{}' is not UTF-8 text", shown(self.text));
-                self.error(message, "save the file in the encoding UTF-8")
+                self.error(message, "name the encoding, such as --encoding windows-1252")
             }
             LevelError::TooMany => {
                 let message = format!("more than {MOST_LEVELS} different texts, or too long ones");

@@ -34,13 +34,7 @@ pub(super) fn read_with_schema(
     target: TargetUse,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
-    read_table_with_schema(
-        OpenTable::open(opened, options.delimiter)?,
-        schema,
-        options,
-        target,
-        each,
-    )
+    read_table_with_schema(OpenTable::open(opened, options.format)?, schema, options, target, each)
 }
 
 fn read_table_with_schema(
@@ -51,7 +45,7 @@ fn read_table_with_schema(
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
     let mut frame = known_frame(&table, schema, options, target)?;
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = table.ambiguity().cloned().into_iter().collect();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
         let file = &frame.location.file;
         warnings.push(format!(
@@ -74,7 +68,7 @@ pub(super) fn matching(
     options: &ReadOptions,
     limits: RetentionLimits,
 ) -> Result<Rows> {
-    let table = OpenTable::open(origin.open()?, options.delimiter)?;
+    let table = OpenTable::open(origin.open()?, options.format)?;
     let mut collector = ChunkCollector::new(limits, table.meter());
     let (location, memory) = (table.location().clone(), options.memory_limit());
     let (frame, warnings) =
@@ -103,7 +97,7 @@ pub(super) fn maybe_labelled(
     options: &ReadOptions,
     limits: RetentionLimits,
 ) -> Result<(Rows, bool)> {
-    let table = OpenTable::open(origin.open()?, options.delimiter)?;
+    let table = OpenTable::open(origin.open()?, options.format)?;
     let has_target = !options.target.is_empty() || table.names().contains(&schema.target.name);
     if has_target {
         drop(table);
@@ -136,13 +130,13 @@ fn known_frame(
     options: &ReadOptions,
     target: TargetUse,
 ) -> Result<ChunkFrame> {
-    let (names, location) = (table.names(), table.location());
+    let (names, location, format) = (table.names(), table.location(), table.number_format());
     let wanted: Vec<String> = schema.features.iter().map(|feature| feature.name.clone()).collect();
     let positions = layout::find_all(names, &wanted, "feature", location)?;
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let features = schema.features.iter().zip(positions).map(|(feature, position)| {
         let cells = match &feature.kind {
-            Kind::Number => ColumnBuffer::numbers(),
+            Kind::Number => ColumnBuffer::numbers(format),
             Kind::Category { levels } => ColumnBuffer::known(levels),
         };
         (slot(position), cells)
@@ -158,10 +152,11 @@ fn known_frame(
     let target = if options.target.is_empty() { &schema.target.name } else { &options.target };
     let target = slot(layout::find(names, target, "target", location)?);
     let cells = match &schema.target.kind {
-        TargetKind::Number => ColumnBuffer::numbers(),
+        TargetKind::Number => ColumnBuffer::numbers(format),
         TargetKind::Classes(classes) => ColumnBuffer::known(classes),
     };
     let mut frame = ChunkFrame::new(location.clone(), features, Some((target, cells)));
+    frame.number_format = format;
     if let Some(weight) = &options.weight {
         frame.weight = Some((slot(layout::find(names, weight, "weight", location)?), Vec::new()));
     }

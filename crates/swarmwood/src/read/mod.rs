@@ -1,10 +1,10 @@
 //! From files to rows: CSV (plain, gzip, standard input) and Parquet; and from tables in memory
 //! ([`borrowed`]).
 //!
-//! A text file has a header line and fields after RFC 4180, in UTF-8; the delimiter is found among
-//! comma, semicolon, tab and bar. A column is read as numbers if every cell is a number or missing
-//! (infinities are numbers and lie beyond all others), else as categories whose levels are ordered
-//! by their letters. Missing are empty cells, `NA`, `None`, `?` and, in upper or lower case, `nan`,
+//! A text file has a header line and fields after RFC 4180; the encoding and the decimal sign are
+//! detected, and the delimiter is found among comma, semicolon, tab and bar. A column is read as
+//! numbers if every cell is a number or missing (infinities are numbers and lie beyond all others),
+//! else as categories whose levels are ordered by their letters. Missing are empty cells, `NA`, `None`, `?` and, in upper or lower case, `nan`,
 //! `null`, `n/a`, `#n/a` and `<na>`. A column has at most a million levels, a target at most a
 //! thousand classes.
 //!
@@ -19,12 +19,14 @@ mod cells;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
+mod encoding;
 mod folds;
 mod frame;
 mod known_schema;
 mod layout;
 mod levels;
 mod location;
+mod number_format;
 mod packed_chunk;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -51,6 +53,8 @@ pub use borrowed::{
 };
 #[cfg(feature = "demo")]
 pub use demo::demo;
+pub use encoding::TextEncoding;
+pub use number_format::DecimalSign;
 pub use rows::Rows;
 
 use crate::Result;
@@ -88,6 +92,19 @@ pub enum TaskChoice {
     Classification,
 }
 
+/// How a text file is written; what is not given is detected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextFormat {
+    /// Field separator.
+    pub delimiter: Option<u8>,
+    /// What separates the fraction of a number.
+    pub decimal: Option<DecimalSign>,
+    /// What separates thousands; any usual sign if it is not given.
+    pub thousands: Option<char>,
+    /// The encoding.
+    pub encoding: Option<TextEncoding>,
+}
+
 /// How a training file is read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -99,8 +116,8 @@ pub struct ReadOptions {
     pub ignore: Vec<String>,
     /// Columns to read as categories even if they hold numbers.
     pub categorical: Vec<String>,
-    /// Field separator; detected if not given.
-    pub delimiter: Option<u8>,
+    /// How a text file is written.
+    pub format: TextFormat,
     /// Regression or classification.
     pub task: TaskChoice,
     /// The class that counts as positive in a two-class task.

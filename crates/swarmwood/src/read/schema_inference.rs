@@ -22,8 +22,8 @@ use super::table::{ColumnType, OpenTable};
 use super::{ReadOptions, ReadProgress, TaskChoice, target, token};
 use crate::Result;
 
-/// A column of texts with more levels than this, nearly one per row, holds identifiers or free text.
-const MANY_LEVELS: usize = 1000;
+/// From this many rows on, a column with nearly one level per row holds identifiers or free text.
+const MANY_ROWS: usize = 20;
 
 /// Reads training data.
 pub(super) fn read_training(
@@ -34,7 +34,7 @@ pub(super) fn read_training(
     let mut texts = BTreeSet::new();
     let memory = options.memory_limit();
     loop {
-        let table = OpenTable::open(origin.open()?, options.delimiter)?;
+        let table = OpenTable::open(origin.open()?, options.format)?;
         let layout = TableLayout::of(table.names(), options, table.location())?;
         let mut frame = inference_frame(&table, &layout, options, &texts);
         let warnings = table.warnings().to_vec();
@@ -72,14 +72,14 @@ fn inference_frame(
     options: &ReadOptions,
     texts: &BTreeSet<usize>,
 ) -> ChunkFrame {
-    let names = table.names();
+    let (names, format) = (table.names(), table.number_format());
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let cells = |position: usize| {
         let typed = table.column_type(position) == ColumnType::Text;
         if typed || texts.contains(&position) {
             ColumnBuffer::growing()
         } else {
-            ColumnBuffer::numbers()
+            ColumnBuffer::numbers(format)
         }
     };
     let features = layout.features.iter().map(|&position| {
@@ -91,12 +91,13 @@ fn inference_frame(
         (slot(position), cells)
     });
     let regression = options.task == TaskChoice::Regression;
-    let target = if regression { ColumnBuffer::numbers() } else { cells(layout.target) };
+    let target = if regression { ColumnBuffer::numbers(format) } else { cells(layout.target) };
     let mut frame = ChunkFrame::new(
         table.location().clone(),
         features.collect(),
         Some((slot(layout.target), target)),
     );
+    frame.number_format = format;
     frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
     frame.misfits = Misfits::Note;
     frame.target_misfits = if regression { Misfits::Refuse } else { Misfits::Note };
@@ -224,10 +225,10 @@ fn level_warnings(
         ));
     } else if has_decimal_commas(seen) {
         warn(format!(
-            "read as categories, but values such as {} look like numbers with a decimal comma; write them with a point",
+            "read as categories, but values such as {} look like numbers with a decimal comma; use --decimal ,",
             listed(&[seen[0].0.as_str()])
         ));
-    } else if seen.len() > MANY_LEVELS && seen.len() * 10 > rows * 9 {
+    } else if rows >= MANY_ROWS && seen.len() * 10 > rows * 9 {
         warn(format!(
             "{} different texts in {rows} rows; leave it out if it is an identifier or free text (--ignore '{column}')",
             seen.len()

@@ -288,9 +288,14 @@ fn open_stream(
     } else {
         TextInput { location, head, rest: raw, compressed: false, meter }
     };
+    Ok(SourceReader::Text(input))
+}
+
+/// Refuses what is no text, once it is decoded.
+pub(super) fn check_text(input: &TextInput) -> Result<()> {
     match foreign(&input.head) {
         Some(help) => Err(input.location.fault("is not a text file", help)),
-        None => Ok(SourceReader::Text(input)),
+        None => Ok(()),
     }
 }
 
@@ -332,7 +337,7 @@ pub(super) fn read_fault(location: &SourceLocation, compressed: bool, error: io:
     Error::Read { path: PathBuf::from(&location.file), source: error }
 }
 
-fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+pub(super) fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     input.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
@@ -340,15 +345,13 @@ fn read_head(input: &mut dyn Read) -> io::Result<Vec<u8>> {
 
 /// What a file is that is neither text, gzip nor Parquet, and what to do about it.
 fn foreign(head: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 8] = [
+    const KNOWN: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "it is a zip archive or a spreadsheet; unpack it, or export it as CSV"),
         (b"\x28\xB5\x2F\xFD", "it is compressed by zstd; decompress it, or use gzip"),
         (b"\xFD7zXZ\0", "it is compressed by xz; decompress it, or use gzip"),
         (b"BZh", "it is compressed by bzip2; decompress it, or use gzip"),
         (b"ARROW1", "it is an Arrow or Feather file; convert it to Parquet or CSV"),
         (b"PAR1", "it is a Parquet file inside gzip; decompress it"),
-        (b"\xFF\xFE", "it is UTF-16 text; save it in the encoding UTF-8"),
-        (b"\xFE\xFF", "it is UTF-16 text; save it in the encoding UTF-8"),
     ];
     let known = KNOWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, help)| *help);
     known.or_else(|| {

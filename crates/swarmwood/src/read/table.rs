@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use super::frame::ChunkFrame;
-use super::location::SourceLocation;
-use super::source::{ReadMeter, SourceReader, TextInput, read_fault};
+use super::location::{SourceLocation, shown};
+use super::number_format::{self, DecimalSign, FoundFormat, NumberFormat};
+use super::source::{ReadMeter, SourceReader, TextInput, check_text, read_fault};
 use super::split::{SplitError, Splitter};
-use super::{ReadProgress, delimiter};
+use super::{ReadProgress, TextFormat, delimiter, encoding};
 use crate::{Error, Result};
 
 /// What a typed source says of a column.
@@ -32,9 +33,9 @@ pub(super) enum OpenTable {
 
 impl OpenTable {
     /// Reads the header.
-    pub(super) fn open(opened: SourceReader, delimiter: Option<u8>) -> Result<OpenTable> {
+    pub(super) fn open(opened: SourceReader, format: TextFormat) -> Result<OpenTable> {
         match opened {
-            SourceReader::Text(input) => TextTable::open(input, delimiter).map(OpenTable::Text),
+            SourceReader::Text(input) => TextTable::open(input, format).map(OpenTable::Text),
             #[cfg(feature = "parquet")]
             SourceReader::Parquet(input) => {
                 super::parquet::ParquetTable::open(input).map(OpenTable::Parquet)
@@ -83,7 +84,25 @@ impl OpenTable {
         }
     }
 
-    /// Warnings about the header.
+    /// How its numbers are written.
+    pub(super) fn number_format(&self) -> NumberFormat {
+        match self {
+            OpenTable::Text(table) => table.number_format,
+            #[cfg(feature = "parquet")]
+            OpenTable::Parquet(_) => NumberFormat::default(),
+        }
+    }
+
+    /// A warning about numbers that could be read in two ways.
+    pub(super) fn ambiguity(&self) -> Option<&String> {
+        match self {
+            OpenTable::Text(table) => table.ambiguity.as_ref(),
+            #[cfg(feature = "parquet")]
+            OpenTable::Parquet(_) => None,
+        }
+    }
+
+    /// Warnings about the header, and about what was detected.
     pub(super) fn warnings(&self) -> &[String] {
         match self {
             OpenTable::Text(table) => &table.warnings,
@@ -111,28 +130,49 @@ pub(super) struct TextTable {
     location: SourceLocation,
     names: Vec<String>,
     warnings: Vec<String>,
+    number_format: NumberFormat,
+    ambiguity: Option<String>,
     splitter: Splitter<Box<dyn Read>>,
     compressed: bool,
     meter: Option<ReadMeter>,
 }
 
 impl TextTable {
-    fn open(input: TextInput, delimiter: Option<u8>) -> Result<TextTable> {
+    fn open(input: TextInput, format: TextFormat) -> Result<TextTable> {
+        let (input, guess) = encoding::decode(input, format.encoding)?;
+        check_text(&input)?;
         let TextInput { location, mut head, rest, compressed, meter } = input;
         if head.starts_with(b"\xEF\xBB\xBF") {
             head.drain(..3);
         }
         let terminator =
             if !head.contains(&b'\n') && head.contains(&b'\r') { b'\r' } else { b'\n' };
-        let delimiter = delimiter.unwrap_or_else(|| delimiter::find(&head, terminator));
+        let delimiter = format.delimiter.unwrap_or_else(|| delimiter::find(&head, terminator));
+        let found = match format.decimal {
+            Some(decimal) => FoundFormat { decimal, ..FoundFormat::default() },
+            None => number_format::find(&head, delimiter, terminator),
+        };
         let mut splitter = Splitter::new(head, rest, delimiter, terminator);
         if !splitter.advance().map_err(|error| split_fault(&location, compressed, error))? {
             let help = "a line with the column names and lines with the values are needed";
             return Err(location.fault("the file is empty", help));
         }
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = guess.into_iter().collect();
         let names = header(&splitter, &location, &mut warnings)?;
-        Ok(TextTable { location, names, warnings, splitter, compressed, meter })
+        let ambiguity = ambiguity(&found, &names, &location);
+        warnings.extend(format_warnings(&found, &names, &location));
+        warnings.extend(ambiguity.clone());
+        let number_format = NumberFormat { decimal: found.decimal, thousands: format.thousands };
+        Ok(TextTable {
+            location,
+            names,
+            warnings,
+            number_format,
+            ambiguity,
+            splitter,
+            compressed,
+            meter,
+        })
     }
 
     fn read(
@@ -158,6 +198,46 @@ impl TextTable {
     }
 }
 
+/// Says how numbers are read that are not written plainly.
+fn format_warnings(
+    found: &FoundFormat,
+    names: &[String],
+    location: &SourceLocation,
+) -> impl Iterator<Item = String> {
+    let warn = |(position, cell): &(usize, String), message: String| {
+        let (file, name) = (&location.file, &names[*position]);
+        format!("{file}: column '{name}': '{}' {message}", shown(cell.as_bytes()))
+    };
+    let comma = found.decisive.as_ref().map(|column| {
+        let message = "is read as a number with a decimal comma, and so are all columns; use \
+                       --decimal . if that is wrong";
+        warn(column, message.to_string())
+    });
+    let format = NumberFormat { decimal: found.decimal, thousands: None };
+    let unit = found.with_unit.as_ref().map(|column| {
+        let number = format.number(column.1.as_bytes()).unwrap_or(f64::NAN);
+        warn(column, format!("is read as the number {number}"))
+    });
+    comma.into_iter().chain(unit)
+}
+
+/// A warning about numbers that could be read in two ways.
+fn ambiguity(found: &FoundFormat, names: &[String], location: &SourceLocation) -> Option<String> {
+    let (position, cell) = found.ambiguous.as_ref()?;
+    let format = NumberFormat { decimal: found.decimal, thousands: None };
+    let number = format.number(cell.as_bytes())?;
+    let other = match found.decimal {
+        DecimalSign::Point => ',',
+        DecimalSign::Comma => '.',
+    };
+    Some(format!(
+        "{}: column '{}': '{}' is read as {number}; use --decimal {other} if that is wrong",
+        location.file,
+        names[*position],
+        shown(cell.as_bytes())
+    ))
+}
+
 /// The names of the first record. A column without a name is called by its number.
 fn header<R: Read>(
     splitter: &Splitter<R>,
@@ -170,7 +250,8 @@ fn header<R: Read>(
         let number = position + 1;
         let Ok(name) = std::str::from_utf8(splitter.field(position)) else {
             let message = format!("the name of column {number} is not UTF-8 text");
-            return Err(location.row(line, message, "save the file in the encoding UTF-8"));
+            let help = "name the encoding, such as --encoding windows-1252";
+            return Err(location.row(line, message, help));
         };
         if name.is_empty() {
             let name = format!("column_{number}");

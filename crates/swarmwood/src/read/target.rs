@@ -14,6 +14,13 @@ use crate::{Error, Result};
 /// At most this many whole numbers, each of them often, look like codes of classes.
 const MOST_CLASS_CODES: usize = 20;
 
+/// More classes than this, or than one in so many rows, are asked about.
+const MANY_CLASSES: usize = 50;
+const ROWS_PER_CLASS: usize = 20;
+
+/// So many classes are usual in any table.
+const FEW_CLASSES: usize = 10;
+
 /// The target's kind, and how the values read so far become those of the kind.
 #[derive(Debug)]
 pub(super) struct TargetResolution {
@@ -61,7 +68,7 @@ pub(super) fn resolve(
     let resolved = match cells {
         ColumnBuffer::Growing { levels, .. } => {
             let column = TargetColumn { options, location: &location, slot: &slot };
-            classes_of_texts(levels.into_names(), column, warnings)?
+            classes_of_texts(levels.into_names(), column, rows, warnings)?
         }
         _ => {
             let column = TargetColumn { options, location: &location, slot: &slot };
@@ -130,9 +137,10 @@ fn numbers(
 fn classes_of_texts(
     seen: Vec<(String, LevelStats)>,
     column: TargetColumn<'_>,
+    rows: usize,
     warnings: &mut Vec<String>,
 ) -> Result<TargetResolution> {
-    let TargetColumn { location, slot, .. } = column;
+    let TargetColumn { location, slot, options } = column;
     if let [(name, _)] = &seen[..] {
         return Err(one_value(location, slot, name));
     }
@@ -163,6 +171,9 @@ fn classes_of_texts(
     }
     if seen.len() > MOST_CLASSES {
         return Err(too_many(location, slot, "name another target, or group its values"));
+    }
+    if options.task == TaskChoice::Auto && are_doubtful(seen.len(), rows) {
+        return Err(doubtful_classes(&seen, location, slot, rows));
     }
     let mut by_name: Vec<usize> = (0..seen.len()).collect();
     if first_word.is_none() {
@@ -219,6 +230,29 @@ fn one_value(location: &SourceLocation, slot: &Slot, value: &str) -> Error {
         message,
         "there is nothing to learn from it; name another target, or add other rows",
     )
+}
+
+/// Whether so many classes are rather numbers, dates or identifiers.
+fn are_doubtful(classes: usize, rows: usize) -> bool {
+    classes > MANY_CLASSES || classes > FEW_CLASSES && classes * ROWS_PER_CLASS > rows
+}
+
+/// Asks whether a target with many classes is meant.
+fn doubtful_classes(
+    seen: &[(String, LevelStats)],
+    location: &SourceLocation,
+    slot: &Slot,
+    rows: usize,
+) -> Error {
+    let texts: Vec<String> = seen.iter().take(3).map(|(name, _)| shown(name.as_bytes())).collect();
+    let message = format!(
+        "the target has {} different texts in {rows} rows, such as {}",
+        seen.len(),
+        listed(&texts)
+    );
+    let help = "if they are classes, say so with --task classification; if they are numbers, say \
+                how they are written with --decimal and --thousands, or correct them";
+    location.column(&slot.name, message, help)
 }
 
 fn too_many(location: &SourceLocation, slot: &Slot, help: &str) -> Error {

@@ -44,9 +44,18 @@ fn broken_rows_and_quotes() {
 
 #[test]
 fn text_that_is_not_utf8() {
-    expect(&b"a,y\nx,1\n\xE9t\xE9,2\n"[..], &target("y"), &["t.csv:3: column 'a'", "not UTF-8"]);
-    expect(&b"\xE9,y\n1,1\n2,2\n"[..], &target("y"), &["t.csv:1:", "column 1 is not UTF-8"]);
-    expect(&b"\xFF\xFEa\0,\0y\0"[..], &target("y"), &["UTF-16"]);
+    // A broken letter among whole ones, and a letter after the part that encodings are found by.
+    let broken = b"a,y\n\xC3\xA9,1\n\xE9t\xE9,2\n";
+    expect(&broken[..], &target("y"), &["t.csv:3: column 'a'", "not UTF-8", "--encoding"]);
+    let mut late = b"a,y\n".to_vec();
+    late.extend(b"x,1\n".repeat(40_000));
+    late.extend(b"\xE9t\xE9,2\n");
+    expect(late, &target("y"), &["t.csv:40002: column 'a'", "not UTF-8"]);
+    expect(
+        &b"\xC3\xA9\xE9,y\n1,1\n2,2\n"[..],
+        &target("y"),
+        &["t.csv:1:", "column 1 is not UTF-8"],
+    );
     expect(&b"a,y\n1,\0\n"[..], &target("y"), &["zero bytes"]);
     expect(&b"PK\x03\x04rest"[..], &target("y"), &["zip archive or a spreadsheet"]);
     // What is not used need not be readable.

@@ -6,6 +6,7 @@ mod known_schema;
 #[cfg(feature = "parquet")]
 mod parquet_files;
 mod stored_rows;
+mod text_format;
 mod types;
 
 use swarmwood_learn::data::{Chunk, Column};
