@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use swarmwood::model::Model;
 use swarmwood::params::Gather;
 use swarmwood::predict::{PredictionColumns, PredictionRequest, Scorer, write_csv};
-use swarmwood::read::{self, ReadOptions, Rows, Source, TaskChoice};
+use swarmwood::read::{self, DecimalSign, ReadOptions, Rows, Source, TaskChoice, TextFormat};
 use swarmwood::search::rng::Stream;
 use swarmwood::train;
 
@@ -116,7 +116,12 @@ fn read_options(first: u8) -> ReadOptions {
         weight: given(4, "w"),
         categorical: given(8, "a").into_iter().collect(),
         ignore: given(16, "b").into_iter().collect(),
-        delimiter: (first & 32 != 0).then_some(b';'),
+        format: TextFormat {
+            delimiter: (first & 32 != 0).then_some(b';'),
+            decimal: (first & 64 != 0).then_some(DecimalSign::Comma),
+            thousands: (first & 128 != 0).then_some('.'),
+            encoding: None,
+        },
         task: [TaskChoice::Auto, TaskChoice::Regression, TaskChoice::Classification]
             [usize::from(first & 3) % 3],
         ..ReadOptions::default()

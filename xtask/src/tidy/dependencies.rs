@@ -8,7 +8,7 @@ use super::Fault;
 use super::files::SourceTree;
 
 /// Packages from registries, those of tests and of the benchmark data included.
-const MAX_PACKAGES: usize = 156;
+const MAX_PACKAGES: usize = 161;
 
 /// No more packages than the budget, and none from anywhere but a registry.
 pub fn packages_are_budgeted(tree: &SourceTree) -> Vec<Fault> {
