@@ -40,7 +40,8 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             AllowedValues::Whole { .. } => "INTEGER",
             AllowedValues::Number { .. } => "NUMBER",
         })
-        .help(format!("{} [default: {}]", spec.help, spec.defaults_text()))
+        .help(short_help(spec))
+        .long_help(format!("{} [default: {}]", spec.help, spec.defaults_text()))
         .help_heading(spec.group.title())
         .allow_negative_numbers(true)
         .value_parser(ParameterTextParser(spec));
@@ -52,6 +53,15 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             arg.num_args(0..=1).require_equals(true).default_missing_value("true")
         }
         _ => arg,
+    }
+}
+
+/// What the parameter is, and its default if that is a value of its own.
+fn short_help(spec: &ParamSpec) -> String {
+    let first_clause = spec.help.split(';').next().unwrap_or(spec.help);
+    match spec.default_text().as_str() {
+        "0" | "none" => first_clause.to_string(),
+        default => format!("{first_clause} [default: {default}]"),
     }
 }
 

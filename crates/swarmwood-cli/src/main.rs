@@ -10,6 +10,7 @@ mod export;
 mod files;
 mod flags;
 mod format;
+mod help;
 mod inputs;
 mod inspect;
 mod interactions;
@@ -17,6 +18,7 @@ mod interrupt;
 mod json;
 mod memory;
 mod predict;
+mod presets;
 mod report;
 mod rules;
 mod scoring;
@@ -40,6 +42,11 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     interrupt::report_file_size_limit();
+    if let Some(help) = help::requested(cli::command(), std::env::args_os().map(text_of)) {
+        // Help into a closed pipe is not an error.
+        let _ = console::print_result(&help);
+        return ExitCode::SUCCESS;
+    }
     let matches = match cli::command().try_get_matches() {
         Ok(matches) => matches,
         Err(usage) => {
@@ -67,6 +74,10 @@ fn run() -> ExitCode {
     };
 
     exit_code(outcome, &interrupt)
+}
+
+fn text_of(argument: std::ffi::OsString) -> String {
+    argument.to_string_lossy().into_owned()
 }
 
 /// The only place where an outcome becomes an exit code: 0 success, 1 the run failed, 2 invalid

@@ -23,13 +23,38 @@ use self::summary::TrainSummary;
 use crate::console::{self, Console};
 use crate::flags;
 use crate::format::{count, number};
+use crate::help;
 use crate::interrupt::InterruptFlag;
+use crate::presets;
 use crate::trace::TraceRecorder;
 use crate::training_chart;
 
+/// What the shortest help has.
+const COMMON: &[&str] = &[
+    "demo",
+    "target",
+    "ignore",
+    "categorical",
+    "task",
+    "valid",
+    "out",
+    "preset",
+    "json",
+    "quiet",
+    "method",
+    "total_leaves",
+    "trees",
+    "max_leaves",
+    "learning_rate",
+    "objective",
+    "time_limit",
+    "seed",
+    "threads",
+];
+
 /// The subcommand.
 pub fn command() -> Command {
-    Command::new("train")
+    let command = Command::new("train")
         .visible_alias("fit")
         .about("Train a model on a CSV or Parquet file")
         .after_help(
@@ -62,8 +87,10 @@ pub fn command() -> Command {
             "config",
             "TOML file with the names of these flags as keys; flags take precedence",
         ))
+        .arg(presets::flag())
         .args(flags::console_flags())
-        .args(TABLE.iter().map(flags::parameter_flag))
+        .args(TABLE.iter().map(flags::parameter_flag));
+    help::with_levels(command, COMMON)
 }
 
 /// Where the state of a search is stored.

@@ -13,6 +13,7 @@ use swarmwood::{Error, Result};
 use crate::files::CommandFiles;
 use crate::flags;
 use crate::inputs::InputValues;
+use crate::presets;
 
 /// Flags that a configuration file may hold beside the parameters.
 const FILE_KEYS: &[&str] = &[
@@ -60,6 +61,7 @@ impl TrainRequest {
     /// Reads flags and configuration file.
     pub(super) fn new(flags: &ArgMatches) -> Result<TrainRequest> {
         let mut gather = Gather::default();
+        presets::apply(flags, &mut gather);
         let file = match flags.get_one::<PathBuf>("config") {
             Some(path) => gather.config(path, FILE_KEYS)?,
             None => Vec::new(),

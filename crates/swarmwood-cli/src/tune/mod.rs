@@ -13,6 +13,7 @@ use swarmwood::tune::spaces::SPACES;
 use swarmwood::{Result, tune};
 
 use crate::flags;
+use crate::help;
 use crate::interrupt::InterruptFlag;
 
 /// Training parameters that have another meaning here, or none.
@@ -44,9 +45,33 @@ configuration was chosen by, and its score on the held-out rows. Ctrl-C stops th
 the model of the best configuration so far; a second Ctrl-C exits at once. With --study, the same
 command continues where it stopped.";
 
+/// What the shortest help has.
+const COMMON: &[&str] = &[
+    "target",
+    "ignore",
+    "task",
+    "space",
+    "engine",
+    "engine-options",
+    "list-engines",
+    "trials",
+    "study",
+    "time-limit",
+    "holdout",
+    "folds",
+    "metric",
+    "out",
+    "command",
+    "json",
+    "quiet",
+    "method",
+    "seed",
+    "threads",
+];
+
 /// The subcommand.
 pub fn command() -> Command {
-    Command::new("tune")
+    let command = Command::new("tune")
         .about("Tune the parameters of a model on a CSV or Parquet file, or of any program")
         .after_help(AFTER)
         .args_override_self(true)
@@ -81,7 +106,8 @@ pub fn command() -> Command {
         .arg(flags::out_flag("model file; - for none [default: model.json]"))
         .args(command::flags())
         .args(flags::console_flags())
-        .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed_parameter_flag))
+        .args(TABLE.iter().filter(|spec| !OWN.contains(&spec.name)).map(fixed_parameter_flag));
+    help::with_levels(command, COMMON)
 }
 
 /// The flags of every search.

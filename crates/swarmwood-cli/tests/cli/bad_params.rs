@@ -138,7 +138,7 @@ fn help_is_printed_on_standard_output() {
         let output = dir.run(&format!("{command}--help")).works();
         assert!(output.out.contains("Usage:") && output.err.is_empty(), "{output:#?}");
     }
-    let help = dir.run("train --help").works().out;
+    let help = dir.run("train --help-all").works().out;
     for spec in TABLE {
         // A switch needs no value: `--adaptive[=<BOOL>]`.
         let end = if spec.allowed == AllowedValues::Switch { "[" } else { " " };
@@ -217,4 +217,18 @@ fn no_combination_of_parameters_panics() {
         }
     }
     assert!(trained > 60, "only {trained} combinations could be trained");
+}
+
+#[test]
+fn presets_are_parameters_that_flags_change() {
+    let dir = dir();
+    let train = "train --demo --target quality --preset";
+    let model = |name: &str, more: &str| {
+        dir.run(&format!("{train} {name} {more} --time-limit 1 --out {name}.json")).works();
+        dir.read(&format!("{name}.json"))
+    };
+    let fast = model("fast", "--trees 3");
+    assert!(fast.contains("\"method\":\"greedy\"") && fast.contains("\"trees\":\"3\""), "{fast}");
+    assert!(model("tiny", "").contains("\"total_leaves\":\"32\""));
+    dir.fails(&format!("{train} large --out m.json"), 2, &["preset: is 'large'", "accurate"]);
 }
