@@ -13,7 +13,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep \
+.PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep site \
 	fuzz-arrow torture soak deny sanitize
 
 help: ## Show this list
@@ -76,6 +76,14 @@ page: ## Check report pages in Chromium, if it is installed
 	npm install --silent --no-audit --no-fund --prefix $(PAGES) playwright-core@1.56.1 && \
 	node crates/swarmwood-cli/tests/page.mjs $(TARGET)/debug/swarmwood "$(BROWSER)" $(PAGES) && \
 	echo "pages and screenshots are in $(PAGES)"
+
+# The documentation as a site, in an environment of its own; every warning, such as a broken link, is an error.
+SITE := $(TARGET)/site-tools
+$(SITE)/ready: docs/requirements.txt
+	@$(PYTHON) -m venv $(SITE) && $(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt && touch $@
+
+site: $(SITE)/ready ## Build the documentation as a site
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict && echo "the site is in target/site"
 
 # Three artificial rows for the demonstration.
 define WINES

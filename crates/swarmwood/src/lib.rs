@@ -26,7 +26,7 @@ pub use swarmwood_model as model;
 pub use swarmwood_search as search;
 pub use swarmwood_search::nearest;
 
-/// The README's examples, compiled and run with the doctests.
+/// The example of the documentation, compiled and run with the doctests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct Readme;
+#[doc = include_str!("../../../docs/rust.md")]
+pub struct Example;

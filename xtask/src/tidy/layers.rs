@@ -105,8 +105,8 @@ const MODULES: &[ModuleLayers] = &[
         package: "swarmwood-cli",
         rows: &[
             &["console", "files", "format", "interrupt", "json", "memory", "trace"],
-            &["chart", "flags"],
-            &["calibration", "inputs", "interactions", "scoring", "training_chart"],
+            &["chart", "flags", "help"],
+            &["calibration", "inputs", "interactions", "presets", "scoring", "training_chart"],
             &["evaluate", "export", "inspect", "predict", "rules", "study", "train", "tune"],
             &["compress", "report"],
             &["cli"],
