@@ -9,13 +9,15 @@ use swarmwood::learn::event::{Event, SearchStatus, Stage};
 use crate::console::Console;
 use crate::format::number;
 
+/// Plain lines go to log files: at most one in this time.
+const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
 /// Shows the steps of a training run, stage by stage.
 pub struct TrainProgress {
     console: Console,
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
     printed_at: Instant,
-    printed_step: usize,
     /// Seconds of the run when the stage began.
     stage_began: f64,
     /// Seconds of the run at the last step.
@@ -35,7 +37,6 @@ impl TrainProgress {
             bar,
             stage: None,
             printed_at: Instant::now(),
-            printed_step: 0,
             stage_began: 0.0,
             last_elapsed: 0.0,
             train_loss: None,
@@ -64,40 +65,33 @@ impl TrainProgress {
             return;
         }
 
-        let tenth = |step: usize| step * 10 / event.steps.max(1);
-        let due = tenth(event.step) > tenth(self.printed_step)
-            || self.printed_at.elapsed() >= Duration::from_secs(1);
-
-        if due {
+        if self.printed_at.elapsed() >= BETWEEN_LINES {
             let left = self
                 .remaining_seconds(event)
                 .map_or(String::new(), |left| format!(", {left:.0} s left"));
+            let Event { stage, step, steps, .. } = event;
             let line = format!(
-                "{} {}/{}: {}{left}",
-                event.stage.step,
-                event.step,
-                event.steps,
+                "{}: {} {step}/{steps}: {}{left}",
+                stage.name,
+                stage.step,
                 self.state(event)
             );
             self.console.line(line.trim_end_matches(": "));
             self.printed_at = Instant::now();
-            self.printed_step = event.step;
         }
     }
 
     /// Starts a stage.
     fn begin(&mut self, event: &Event) {
-        if self.stage.is_some() && self.bar.is_none() {
-            self.console.line(event.stage.name);
-        }
         self.stage = Some(event.stage);
         self.stage_began = self.last_elapsed;
-        self.printed_step = 0;
         self.train_loss = None;
 
         if let Some(bar) = &self.bar {
-            let template =
-                format!("{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{msg}}", event.stage.step);
+            let template = format!(
+                "{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{wide_msg}}",
+                event.stage.step
+            );
             // An invalid template falls back to the plain bar: it is no reason to stop training.
             let style = ProgressStyle::with_template(&template)
                 .unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -9,13 +9,15 @@ use swarmwood::tune::{StudyMetric, StudyUpdate, TuneEvent};
 use crate::console::Console;
 use crate::format::{count, number};
 
+/// Plain lines go to log files: at most one in this time.
+const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
 /// Shows the trials of a search.
 pub(super) struct TrialProgress {
     console: Console,
     metric: StudyMetric,
     bar: Option<ProgressBar>,
     printed_at: Instant,
-    printed_trials: usize,
 }
 
 impl TrialProgress {
@@ -24,12 +26,12 @@ impl TrialProgress {
         let bar = (!console.quiet && stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let style =
-                ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {msg}");
+                ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {eta} left  {wide_msg}");
             // An invalid template falls back to the plain bar: it is no reason to stop.
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        TrialProgress { console, metric, bar, printed_at: Instant::now(), printed_trials: 0 }
+        TrialProgress { console, metric, bar, printed_at: Instant::now() }
     }
 
     /// Shows the state of the search.
@@ -54,13 +56,9 @@ impl TrialProgress {
             return;
         }
 
-        let tenth = |ended: usize| ended * 10 / trials.max(1);
-        let due = tenth(tally.finished) > tenth(self.printed_trials)
-            || self.printed_at.elapsed() >= Duration::from_secs(5);
-
-        if due {
+        if self.printed_at.elapsed() >= BETWEEN_LINES {
             self.console.line(&format!("trial {}/{trials}: {state}", tally.finished));
-            (self.printed_at, self.printed_trials) = (Instant::now(), tally.finished);
+            self.printed_at = Instant::now();
         }
     }
 

@@ -52,7 +52,7 @@ fn quiet_runs_print_nothing() {
 fn diagnostics_go_to_standard_error() {
     let dir = with_model();
     let output = dir.run("train t.csv --target price --trees 20 --out m.json").works();
-    assert!(output.err.contains("200 rows") && output.err.contains("round 20/20"), "{output:#?}");
+    assert!(output.err.contains("200 rows"), "{output:#?}");
     assert!(
         output.out.contains("rmse")
             && output.out.contains("m.json")
@@ -149,8 +149,8 @@ mod linux {
             .unwrap();
         let mut diagnostics = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        // Training has started when the first line about a round is printed.
-        while !line.starts_with("round") {
+        // Training has started when the first line about a round is printed, after two seconds.
+        while !line.starts_with("boosting: round ") {
             line.clear();
             assert!(
                 diagnostics.read_line(&mut line).unwrap() > 0,

@@ -437,12 +437,7 @@ fn trace_and_plot_have_every_iteration() {
     dir.file("b.csv", binary(400, 2));
     let line =
         "train b.csv --target sold --method psgbdt --population 20 --iterations 12 --mutation 0.1";
-    let output = dir.run(&format!("{line} --trace t.csv --plot p.svg --out m.json")).works();
-    assert!(
-        output.err.contains("iteration 12/12: best accuracy ")
-            && output.err.contains(" evaluations, "),
-        "{output:#?}"
-    );
+    dir.run(&format!("{line} --trace t.csv --plot p.svg --out m.json")).works();
     let trace = dir.read("t.csv");
     let mut lines = trace.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
