@@ -79,7 +79,14 @@ REGRESSION_CHOICES = {
 }
 
 #: Python types of the kinds of parameters.
-TYPES = {"integer": "int", "number": "float", "switch": "bool", "choice": "str", "matrix": "Any"}
+TYPES = {
+    "integer": "int",
+    "number": "float",
+    "switch": "bool",
+    "choice": "str",
+    "matrix": "Any",
+    "features": "Any",
+}
 
 TASKS = ("Classifier", "Regressor")
 
@@ -185,7 +192,7 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if entry["name"] == "seed":
         notes.append("None is 0: the same data give the same model")
     else:
-        if default == "None" and entry["kind"] != "matrix":
+        if default == "None" and entry["kind"] not in ("matrix", "features"):
             by_value: dict[str, list[str]] = {}
             for method, value in defaults.items():
                 by_value.setdefault(value, []).append(method)
@@ -196,6 +203,8 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if "choices" in entry:
         choices = choices_of(entry, methods, task)
         notes.append("one of " + "; ".join(f"'{name}' ({help})" for name, help in choices))
+    elif entry["kind"] == "features":
+        notes.append("a dict of feature names, or a list with one value per feature")
     elif entry["kind"] in ("integer", "number") and entry["name"] != "seed":
         notes.append(entry["allowed"])
     sentences = [python_names(entry["help"]), *notes]

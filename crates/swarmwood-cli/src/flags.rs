@@ -37,6 +37,7 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             AllowedValues::Choices(_) => "NAME",
             AllowedValues::Switch => "BOOL",
             AllowedValues::Matrix => "MATRIX",
+            AllowedValues::ByFeature { .. } => "FEATURES",
             AllowedValues::Whole { .. } => "INTEGER",
             AllowedValues::Number { .. } => "NUMBER",
         })

@@ -14,7 +14,9 @@ pub fn parameters_json(params: &Params) -> Value {
     let pairs = TABLE.iter().map(|spec| {
         let text = spec.show(params);
         let value = match spec.allowed {
-            AllowedValues::Choices(_) | AllowedValues::Matrix => Value::String(text),
+            AllowedValues::Choices(_) | AllowedValues::Matrix | AllowedValues::ByFeature { .. } => {
+                Value::String(text)
+            }
             AllowedValues::Switch => Value::Bool(text == "true"),
             AllowedValues::Whole { .. } => {
                 text.parse::<u64>().map_or(Value::String(text), Value::from)

@@ -4,6 +4,7 @@ pub mod binned_tree;
 pub mod bins;
 pub mod budget;
 pub mod cart;
+pub mod constraints;
 pub mod context;
 pub mod data;
 pub mod dataset;

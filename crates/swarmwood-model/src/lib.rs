@@ -8,6 +8,7 @@ pub mod ensemble;
 pub mod explain;
 pub mod export;
 pub mod format;
+pub mod monotone;
 pub mod number_format;
 pub mod picture;
 pub mod predict;

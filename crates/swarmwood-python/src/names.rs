@@ -15,6 +15,7 @@ const PYTHON_NAMES: &[(&str, &str)] = &[
     ("seed", "random_state"),
     ("threads", "n_jobs"),
     ("balanced", "class_weight"),
+    ("monotone", "monotonic_cst"),
     ("categorical", "categorical_features"),
 ];
 
@@ -51,6 +52,13 @@ impl Notation for PythonNotation {
             ParamValue::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| self.value(item)).collect();
                 format!("[{}]", items.join(", "))
+            }
+            ParamValue::Map(entries) => {
+                let entry = |(name, value): &(String, ParamValue)| {
+                    format!("'{name}': {}", self.value(value))
+                };
+                let entries: Vec<String> = entries.iter().map(entry).collect();
+                format!("{{{}}}", entries.join(", "))
             }
             value => value.to_string(),
         }

@@ -87,6 +87,18 @@ pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
         return Ok(ParamValue::List(items.collect::<PyResult<_>>()?));
     }
 
+    if let Ok(entries) = object.cast::<PyDict>() {
+        let entry = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((name.str()?.to_string(), param_value(&value)?))
+        };
+        return Ok(ParamValue::Map(entries.iter().map(entry).collect::<PyResult<_>>()?));
+    }
+
+    // Arrays and scalars of NumPy.
+    if let Ok(plain) = object.call_method0("tolist") {
+        return param_value(&plain);
+    }
+
     // The table refuses objects that are not a value of the parameter; the message has their repr.
     Ok(ParamValue::Text(object.repr()?.to_string()))
 }

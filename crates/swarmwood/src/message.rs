@@ -29,6 +29,8 @@ pub enum ParamValue {
     Text(String),
     /// Several values: a row of a matrix, or its rows.
     List(Vec<ParamValue>),
+    /// Values by name.
+    Map(Vec<(String, ParamValue)>),
 }
 
 impl fmt::Display for ParamValue {
@@ -42,6 +44,11 @@ impl fmt::Display for ParamValue {
             ParamValue::List(items) => {
                 let items: Vec<String> = items.iter().map(ToString::to_string).collect();
                 write!(f, "[{}]", items.join(", "))
+            }
+            ParamValue::Map(entries) => {
+                let entry = |(name, value): &(String, ParamValue)| format!("'{name}': {value}");
+                let entries: Vec<String> = entries.iter().map(entry).collect();
+                write!(f, "{{{}}}", entries.join(", "))
             }
         }
     }

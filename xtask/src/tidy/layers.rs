@@ -65,7 +65,7 @@ const MODULES: &[ModuleLayers] = &[
             &["number_format", "schema", "tree"],
             &["ensemble"],
             &["check", "predict", "text"],
-            &["explain", "format", "samples", "single_tree"],
+            &["explain", "format", "monotone", "samples", "single_tree"],
             &["rules"],
             &["picture"],
             &["export"],
@@ -74,7 +74,7 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-learn",
         rows: &[
-            &["budget", "data", "event", "execution", "pool", "fold_split", "rule"],
+            &["budget", "constraints", "data", "event", "execution", "pool", "fold_split", "rule"],
             &["context"],
             &["plan"],
             &["task_batches"],

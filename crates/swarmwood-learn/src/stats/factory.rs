@@ -6,6 +6,7 @@ use super::local::Local;
 use super::message::BackendOptions;
 use super::particles::{ParticleSet, open_local};
 use crate::bins::Layout;
+use crate::constraints::Constraints;
 use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::objective::Objective;
@@ -82,16 +83,25 @@ pub struct TrainingSet<'a> {
     pub objective: &'a dyn Objective,
     /// Who makes backends for them.
     pub backends: &'a dyn BackendFactory,
+    /// What the model must satisfy.
+    pub constraints: &'a Constraints,
 }
 
 impl<'a> TrainingSet<'a> {
-    /// Rows in this process.
+    /// Rows in this process, without constraints.
     pub fn new(
         data: &'a Dataset,
         valid: Option<&'a Dataset>,
         objective: &'a dyn Objective,
     ) -> Self {
-        TrainingSet { data, valid, objective, backends: &LocalBackends }
+        let constraints = Constraints::NONE;
+        TrainingSet { data, valid, objective, backends: &LocalBackends, constraints }
+    }
+
+    /// The same rows with constraints.
+    #[must_use]
+    pub fn with_constraints(self, constraints: &'a Constraints) -> Self {
+        TrainingSet { constraints, ..self }
     }
 
     /// How values are binned.

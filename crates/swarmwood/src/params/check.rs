@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use super::learner_spec::Method;
+use super::spec::ParamGroup;
 use super::table::{Params, TABLE};
 use crate::error::{Error, Violation};
 use crate::message::Message;
@@ -52,8 +53,32 @@ impl Params {
                 violations.push(Violation::new(spec.name, message));
             }
         }
+        violations.extend(self.broken_constraints());
         (self.method.spec().check)(self, &mut violations);
         violations
+    }
+
+    /// Constraints that were given but that the method cannot satisfy: what a model is relied on for must
+    /// not be left out with a warning.
+    fn broken_constraints(&self) -> Vec<Violation> {
+        let default = Params::of(self.method);
+        TABLE
+            .iter()
+            .filter(|spec| spec.group == ParamGroup::Constraints)
+            .filter(|spec| (spec.show)(self) != (spec.show)(&default))
+            .filter_map(|spec| {
+                let missing = spec.missing(self)?;
+                let method = self.method.name();
+                let message =
+                    format!("cannot be satisfied by method {method}: it is for {missing}");
+                let message = if spec.applies_to(self.method) {
+                    format!("is only for {missing}")
+                } else {
+                    message
+                };
+                Some(Violation::new(spec.name, message))
+            })
+            .collect()
     }
 
     /// Names of parameters that were changed from their default but have no effect beside the

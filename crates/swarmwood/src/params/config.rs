@@ -5,12 +5,13 @@ use toml::de::{DeTable, DeValue};
 use super::find_beside;
 use super::spec::AllowedValues;
 use crate::error::Violation;
+use crate::message::ParamValue;
 
 /// A key of the front and its words.
 pub(super) type Other = (String, Vec<String>);
 
-/// Sets one parameter by its name from text.
-pub(super) type Setter<'a> = dyn FnMut(&str, &str) -> Result<(), Violation> + 'a;
+/// Sets one parameter by its name.
+pub(super) type Setter<'a> = dyn FnMut(&str, &ParamValue) -> Result<(), Violation> + 'a;
 
 /// Sets every key of `text`; what is wrong becomes a violation that names the file, the line and
 /// the key. Keys in `others` belong to the front (names of columns and files) and are handed back.
@@ -62,7 +63,12 @@ fn set(
     let scalar = scalar(value)
         .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == AllowedValues::Switch);
     match scalar {
-        Some(text) => setter(name, &text),
+        Some(text) => setter(name, &ParamValue::Text(text)),
+        None if matches!(spec.allowed, AllowedValues::ByFeature { .. })
+            && matches!(value, DeValue::Array(_) | DeValue::Table(_)) =>
+        {
+            setter(name, &typed(value))
+        }
         None => {
             let message = format!("is {}, must be {}", value.type_str(), spec.allowed);
             Err(Violation::new(spec.name, message))
@@ -99,6 +105,27 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
         DeValue::Float(number) => Some(number.as_str().to_string()),
         DeValue::Boolean(on) => Some(on.to_string()),
         _ => None,
+    }
+}
+
+/// A value with its structure.
+fn typed(value: &DeValue<'_>) -> ParamValue {
+    match value {
+        DeValue::Array(items) => {
+            ParamValue::List(items.iter().map(|item| typed(item.get_ref())).collect())
+        }
+        DeValue::Table(entries) => {
+            let entries = entries.iter();
+            let entry =
+                entries.map(|(name, value)| (name.get_ref().to_string(), typed(value.get_ref())));
+            ParamValue::Map(entry.collect())
+        }
+        DeValue::Boolean(on) => ParamValue::Bool(*on),
+        DeValue::Integer(_) => match scalar(value).and_then(|digits| digits.parse().ok()) {
+            Some(number) => ParamValue::Integer(number),
+            None => ParamValue::Text(String::new()),
+        },
+        value => ParamValue::Text(scalar(value).unwrap_or_default()),
     }
 }
 

@@ -47,7 +47,7 @@ impl Gather {
                     &file,
                     &text,
                     others,
-                    &mut |name, text| set(params, given, name, &ParamValue::Text(text.to_string())),
+                    &mut |name, value| set(params, given, name, value),
                     violations,
                 ))
             }

@@ -85,6 +85,7 @@ const SWARM: LearnerSpec = LearnerSpec {
         "budget",
         "max_bin",
         "objective",
+        "monotone",
     ],
     checkpoints: true,
     tuned_sizes: &[("trees", 2, 32), ("max_leaves", 4, 64)],
@@ -117,6 +118,7 @@ const GREEDY: LearnerSpec = LearnerSpec {
         "rate_drop",
         "skip_drop",
         "max_drop",
+        "monotone",
     ],
     thresholds_regression: true,
     // A hundred greedy trees are settled by the learning rate; few trees that are searched together
@@ -253,6 +255,7 @@ const SWARM_TREE: LearnerSpec = LearnerSpec {
         "guard",
         "folds",
         "population",
+        "monotone",
     ],
     defaults: |base| Params { depth: 0, ..base },
     resolve: resolve_tree_search,
@@ -281,6 +284,7 @@ const CART: LearnerSpec = LearnerSpec {
         "thresholds",
         "prune",
         "folds",
+        "monotone",
     ],
     defaults: |base| Params { depth: 0, ..base },
     check: |params, violations| {

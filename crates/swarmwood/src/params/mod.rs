@@ -4,6 +4,7 @@
 //! model and `docs/parameters.md` are made from it. Learners accept only [`ValidParams`] parameters,
 //! and [`Params::check`] is the only way to make them; it reports all violations together.
 
+mod by_feature;
 mod check;
 mod config;
 mod defaults;
@@ -20,6 +21,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use by_feature::{ByFeature, FeatureSetting, MonotoneSetting};
 pub use check::ValidParams;
 pub use gather::Gather;
 pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
@@ -109,6 +111,11 @@ impl Params {
     /// Names and values for the record of a model: everything that may change it.
     pub fn entries(&self) -> Vec<(&'static str, String)> {
         let matters = |spec: &&ParamSpec| spec.recorded() && spec.applies(self);
+        let default = Params::of(self.method);
+        let matters = |spec: &&ParamSpec| {
+            let given = (spec.show)(self) != (spec.show)(&default);
+            matters(spec) && (given || spec.group != ParamGroup::Constraints)
+        };
         TABLE.iter().filter(matters).map(|spec| (spec.name, (spec.show)(self))).collect()
     }
 

@@ -123,6 +123,8 @@ pub enum ParamGroup {
     Objective,
     /// Held-out rows and when to stop.
     Validation,
+    /// What a model must satisfy.
+    Constraints,
     /// The particle swarm.
     Swarm,
     /// The policy of reinforcement learning.
@@ -143,6 +145,7 @@ impl ParamGroup {
         ParamGroup::Sampling,
         ParamGroup::Objective,
         ParamGroup::Validation,
+        ParamGroup::Constraints,
         ParamGroup::Swarm,
         ParamGroup::Policy,
         ParamGroup::Dart,
@@ -159,6 +162,7 @@ impl ParamGroup {
             ParamGroup::Sampling => "Sampling and bins",
             ParamGroup::Objective => "Objective",
             ParamGroup::Validation => "Validation and stopping",
+            ParamGroup::Constraints => "Constraints",
             ParamGroup::Swarm => "Particle swarm",
             ParamGroup::Policy => "Policy gradient",
             ParamGroup::Dart => "Booster dart",
@@ -176,6 +180,11 @@ pub enum AllowedValues {
     Switch,
     /// A square matrix of costs, or `none`.
     Matrix,
+    /// `none`, or one value per feature, by name or position.
+    ByFeature {
+        /// A value as text.
+        example: &'static str,
+    },
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -224,7 +233,10 @@ impl AllowedValues {
     /// Whether a number is in the range; words are checked when they are read.
     pub fn holds(&self, value: f64) -> bool {
         match *self {
-            AllowedValues::Choices(_) | AllowedValues::Switch | AllowedValues::Matrix => true,
+            AllowedValues::Choices(_)
+            | AllowedValues::Switch
+            | AllowedValues::Matrix
+            | AllowedValues::ByFeature { .. } => true,
             AllowedValues::Whole { min, max } => value >= min as f64 && value <= max as f64,
             AllowedValues::Number { min, with_min, max, with_max } => {
                 value.is_finite()
@@ -234,12 +246,13 @@ impl AllowedValues {
         }
     }
 
-    /// The kind of value: `choice`, `switch`, `matrix`, `integer` or `number`.
+    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             AllowedValues::Choices(_) => "choice",
             AllowedValues::Switch => "switch",
             AllowedValues::Matrix => "matrix",
+            AllowedValues::ByFeature { .. } => "features",
             AllowedValues::Whole { .. } => "integer",
             AllowedValues::Number { .. } => "number",
         }
@@ -259,6 +272,9 @@ impl fmt::Display for AllowedValues {
             AllowedValues::Switch => f.write_str("true or false"),
             AllowedValues::Matrix => {
                 f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'")
+            }
+            AllowedValues::ByFeature { example } => {
+                write!(f, "none, or one value per feature such as '{example}'")
             }
             AllowedValues::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             AllowedValues::Number { min, with_min, max, with_max } => {

@@ -4,6 +4,7 @@
 //! configuration file and its entry in `docs/parameters.md`. To add a parameter, add a line here
 //! and its name to the learners in `methods` that use it. They say where their defaults differ.
 
+use super::by_feature::{ByFeature, MonotoneSetting};
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
 use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
@@ -394,6 +395,11 @@ table! {
     /// validation metric of early stopping
     metric: MetricChoice = MetricChoice::Auto,
         Validation, AllowedValues::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+    /// features in which predictions never fall (+) or never rise (-) as the value grows; missing values
+    /// are not compared
+    monotone: ByFeature<MonotoneSetting> = ByFeature::default(),
+        Constraints, AllowedValues::ByFeature { example: "income:+,debt:-" },
+        aliases ["monotonic_cst", "monotone_constraints"], only [TREES];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

@@ -144,7 +144,7 @@ fn configure(text: &str) -> (Params, Vec<String>) {
         "run.toml",
         text,
         &["target", "ignore"],
-        &mut |name, text| params.set(name, text),
+        &mut |name, value| params.set_value(name, value),
         &mut violations,
     );
     (params, violations.iter().map(ToString::to_string).collect())
@@ -186,7 +186,7 @@ fn a_configuration_file_holds_what_the_front_asks_for() {
         "run.toml",
         text,
         &["target", "ignore"],
-        &mut |name, text| params.set(name, text),
+        &mut |name, value| params.set_value(name, value),
         &mut violations,
     );
     assert!(violations.is_empty() && params.depth == 3);

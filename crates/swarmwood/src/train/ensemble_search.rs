@@ -121,7 +121,7 @@ fn search(
     };
 
     let config = config(job.params);
-    let set = TrainingSet::new(data, valid, job.objective);
+    let set = TrainingSet::new(data, valid, job.objective).with_constraints(job.constraints);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
     if let Some(failure) = failure {
         return Err(failure);

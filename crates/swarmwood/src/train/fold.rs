@@ -15,8 +15,8 @@ use swarmwood_learn::{greedy, objective};
 use swarmwood_model::Body;
 
 use super::{
-    Job, Learner, TrainOptions, binning, gather, linear, measure, objective_and_metric,
-    train_learner, trees,
+    Job, Learner, TrainOptions, binning, constraints, gather, linear, measure,
+    objective_and_metric, train_learner, trees,
 };
 use crate::params::{Params, ValidParams};
 use crate::read::Rows;
@@ -154,7 +154,8 @@ impl FoldData {
             trees::check_memory(params, data)?;
             // The training loss is not used, and costs a pass over the rows.
             let settings = greedy::GreedyConfig { report_every: 0, ..trees::settings(job) };
-            let set = TrainingSet::new(data, Some(test), job.objective);
+            let set =
+                TrainingSet::new(data, Some(test), job.objective).with_constraints(job.constraints);
 
             let fit = greedy::train(set, &settings, job.context(), &mut |_| {})?;
 
@@ -212,6 +213,7 @@ impl FoldData {
         let target = &self.rows.schema.target.kind;
         let (spec, metric) = objective_and_metric(params, target, true)?;
         let objective = objective::make(&spec);
+        let constraints = constraints::resolve(params, &self.rows.schema)?;
         work(&Job {
             rows: &self.rows,
             valid: None,
@@ -220,6 +222,7 @@ impl FoldData {
             spec,
             objective: &*objective,
             metric,
+            constraints: &constraints,
             pool,
             budget,
         })

@@ -1,6 +1,7 @@
 //! What is trained, on what, and how: what every learner is given.
 
 use swarmwood_learn::budget::Budget;
+use swarmwood_learn::constraints::Constraints;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::metric::{EvalMetric, LearningTask, Tally};
@@ -60,6 +61,8 @@ pub struct Job<'a> {
     pub objective: &'a dyn Objective,
     /// What early stopping watches.
     pub(super) metric: EvalMetric,
+    /// What the model must satisfy.
+    pub constraints: &'a Constraints,
     /// The threads.
     pub pool: &'a Pool,
     /// The limits of the run; every loop that can last checks it.

@@ -5,6 +5,7 @@
 
 mod binning;
 mod checkpoint_writer;
+mod constraints;
 mod distinct_rows;
 mod ensemble_search;
 mod event_log;
@@ -125,6 +126,8 @@ pub fn train_learner(
     }
     options.check(params)?;
 
+    let constraints = constraints::resolve(params, &rows.schema)?;
+
     let started = Instant::now();
     let scores = rows.rows.saturating_mul(spec.classes().max(1));
     let budget = budget(params, options.budget.as_ref(), started, scores);
@@ -138,6 +141,7 @@ pub fn train_learner(
         spec,
         objective: &*objective,
         metric,
+        constraints: &constraints,
         pool: &pool,
         budget: &budget,
     };

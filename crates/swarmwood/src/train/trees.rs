@@ -41,7 +41,8 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     check_memory(job.params, &data)?;
     let warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
-    let set = TrainingSet::new(&data, valid.as_ref(), job.objective);
+    let set =
+        TrainingSet::new(&data, valid.as_ref(), job.objective).with_constraints(job.constraints);
     let fit = greedy::train(set, &settings(job), job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.round_notes(fit.rounds, fit.rounds_done);

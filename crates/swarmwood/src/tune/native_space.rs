@@ -59,7 +59,10 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<Message> {
     let whole = matches!(spec.allowed, AllowedValues::Whole { .. });
     let words = matches!(
         spec.allowed,
-        AllowedValues::Choices(_) | AllowedValues::Switch | AllowedValues::Matrix
+        AllowedValues::Choices(_)
+            | AllowedValues::Switch
+            | AllowedValues::Matrix
+            | AllowedValues::ByFeature { .. }
     );
     match domain {
         Domain::Choice(labels) => {

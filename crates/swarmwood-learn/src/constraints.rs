@@ -1,0 +1,43 @@
+//! What a model must satisfy beside fitting its rows: one value that every learner is handed.
+//!
+//! Features are those of the schema, not of a layout of bins, which may have several for a number.
+
+use swarmwood_model::monotone::Direction;
+
+/// The constraints of a run.
+///
+/// ```
+/// use swarmwood_learn::constraints::Constraints;
+/// use swarmwood_model::monotone::Direction;
+///
+/// let constraints = Constraints::default().with_monotone(vec![None, Some(Direction::Increasing)]);
+/// assert_eq!(constraints.direction(1), Some(Direction::Increasing));
+/// assert!(Constraints::NONE.direction(1).is_none() && !Constraints::NONE.has_monotone());
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Constraints {
+    /// The direction of each feature; features beyond the end have none.
+    monotone: Vec<Option<Direction>>,
+}
+
+impl Constraints {
+    /// No constraints.
+    pub const NONE: &'static Constraints = &Constraints { monotone: Vec::new() };
+
+    /// With the direction of each feature; features beyond the end have none.
+    #[must_use]
+    pub fn with_monotone(mut self, directions: Vec<Option<Direction>>) -> Self {
+        self.monotone = directions;
+        self
+    }
+
+    /// The direction of a feature of the schema.
+    pub fn direction(&self, feature: usize) -> Option<Direction> {
+        self.monotone.get(feature).copied().flatten()
+    }
+
+    /// Whether any feature has a direction.
+    pub fn has_monotone(&self) -> bool {
+        self.monotone.iter().any(Option::is_some)
+    }
+}
