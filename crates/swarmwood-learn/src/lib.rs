@@ -14,6 +14,7 @@ pub mod event;
 pub mod execution;
 pub mod fold_split;
 pub mod greedy;
+mod isotonic;
 mod kernels;
 pub mod leaf_loss;
 pub mod linear;

@@ -8,11 +8,16 @@
 //! well as it can be, `(h, b) · λ/(h + λ)`; downwards, a node takes
 //! `x = (b + λ x_parent) / (h + λ)`.
 
+mod order;
+
 use swarmwood_model::Child;
 
 use crate::binned_tree::BinnedTree;
+use crate::isotonic::PartialOrder;
 use crate::kernels::quantise::GradientSums;
 use crate::split::{Penalties, Ridge};
+
+pub(crate) use order::leaf_order;
 
 /// What the rows of a leaf want: to minimise `½ h x² - b x`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -39,15 +44,34 @@ pub(crate) struct RidgeSolution {
     pub penalty: f64,
 }
 
-/// Sets the leaf values of a tree from the sums of its leaves.
-pub(crate) fn set_values(tree: &mut BinnedTree, sums: &[GradientSums], penalties: &Penalties) {
+/// Sets the leaf values of a tree from the sums of its leaves, in an order of them.
+pub(crate) fn set_values(
+    tree: &mut BinnedTree,
+    sums: &[GradientSums],
+    penalties: &Penalties,
+    order: &PartialOrder,
+) {
     let quadratics: Vec<LeafQuadratic> = sums.iter().map(|&sums| sums.into()).collect();
-    let solution = solve(tree, &quadratics, penalties.lambda, penalties.ridge);
+    let solution = solve(tree, &quadratics, (penalties.lambda, penalties.ridge), order);
     tree.leaves.iter_mut().zip(solution.values).for_each(|(leaf, value)| leaf.value = value);
 }
 
-/// The leaf values that minimise the sum of the quadratics and the penalty.
+/// The leaf values in an order that minimise the sum of the quadratics and the penalty.
 pub fn solve(
+    tree: &BinnedTree,
+    quadratics: &[LeafQuadratic],
+    (lambda, ridge): (f64, Ridge),
+    order: &PartialOrder,
+) -> RidgeSolution {
+    let free = solve_freely(tree, quadratics, lambda, ridge);
+    if order.holds(&free.values) {
+        return free;
+    }
+    order::solve_in_order(tree, quadratics, (lambda, ridge), order, &free.values)
+}
+
+/// The same in any order.
+fn solve_freely(
     tree: &BinnedTree,
     quadratics: &[LeafQuadratic],
     lambda: f64,

@@ -11,6 +11,8 @@
 
 mod few;
 
+use swarmwood_model::monotone::Direction;
+
 use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::bins::{CODES, Layout};
 use crate::kernels::gains::{CutLimits, Prefix, greatest, score_cuts};
@@ -118,6 +120,8 @@ pub(crate) struct SplitSearch<'a> {
     pub scale: GradientScale,
     /// Penalties in real units.
     pub penalties: Penalties,
+    /// The direction of each feature; empty if none has one.
+    pub directions: &'a [Option<Direction>],
 }
 
 /// Reusable memory of a search.
@@ -205,6 +209,7 @@ impl SplitSearch<'_> {
                 limits: children,
                 parent: score,
                 only: nodes.len() == 1,
+                direction: self.direction(feature),
             };
             scan.add(0, &mut scratch.prefix, &mut scratch.scores, &mut scratch.missing_right);
             // Without missing values both sides score the same, but the sum over a level needs
@@ -241,6 +246,10 @@ impl SplitSearch<'_> {
         let gain = 0.5 * (best - base) * unit - self.penalties.gamma * nodes as f64;
         // Rounding must not make a split out of nothing.
         (gain > 0.0 && best - base > 1e-12 * base).then_some(gain)
+    }
+
+    fn direction(&self, feature: u32) -> Option<Direction> {
+        self.directions.get(feature as usize).copied().flatten()
     }
 
     fn can_part_missing(&self, feature: u32) -> bool {
@@ -402,6 +411,7 @@ struct CutScan<'a> {
     limits: CutLimits,
     parent: f64,
     only: bool,
+    direction: Option<Direction>,
 }
 
 impl CutScan<'_> {
@@ -422,12 +432,39 @@ impl CutScan<'_> {
         let (bins, total) = (self.line.len(), (gradient(self.total), hessian(self.total)));
         if self.only {
             score_cuts(prefix, bins, total, self.limits, kept);
+            refuse_cuts(prefix, bins, total, (self.limits, self.direction), kept);
             return;
         }
         score_cuts(prefix, bins, total, self.limits, scores);
+        refuse_cuts(prefix, bins, total, (self.limits, self.direction), scores);
         for (kept, &score) in kept[..bins].iter_mut().zip(&scores[..bins]) {
-            // A node that the cut would leave with too small a child stays as it is.
+            // A node that the cut would leave with too small a child, or with children in the wrong
+            // order, stays as it is.
             *kept += if score == f64::NEG_INFINITY { self.parent } else { score };
+        }
+    }
+}
+
+/// Sets the scores of cuts whose children have values against the direction to minus infinity: their
+/// best values in the right order are equal.
+fn refuse_cuts(
+    prefix: &Prefix,
+    cuts: usize,
+    total: (i32, i32),
+    (limits, direction): (CutLimits, Option<Direction>),
+    scores: &mut [f64; CODES],
+) {
+    let Some(direction) = direction else { return };
+    let (g, h) = (f64::from(total.0), f64::from(total.1));
+    let g = g + limits.from * h;
+    for ((score, &gl), &hl) in scores.iter_mut().zip(&prefix.g).zip(&prefix.h).take(cuts) {
+        let (gl, hl) = (f64::from(gl), f64::from(hl));
+        let gl = gl + limits.from * hl;
+        let (gr, hr) = (g - gl, h - hl);
+        // A child moves by `-G/(H+λ)`: the left one must not move further up.
+        let falls = gl * (hr + limits.lambda) - gr * (hl + limits.lambda);
+        if falls * direction.sign() < 0.0 {
+            *score = f64::NEG_INFINITY;
         }
     }
 }

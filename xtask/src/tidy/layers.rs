@@ -74,7 +74,17 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-learn",
         rows: &[
-            &["budget", "constraints", "data", "event", "execution", "pool", "fold_split", "rule"],
+            &[
+                "budget",
+                "constraints",
+                "data",
+                "event",
+                "execution",
+                "pool",
+                "fold_split",
+                "isotonic",
+                "rule",
+            ],
             &["context"],
             &["plan"],
             &["task_batches"],

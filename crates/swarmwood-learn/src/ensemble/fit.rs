@@ -15,12 +15,12 @@ use crate::budget::Budget;
 use crate::context::Context;
 use crate::greedy::grow::{TreeGrowth, TreeTask};
 use crate::greedy::{GreedyConfig, grow_tree};
+use crate::isotonic::PartialOrder;
 use crate::objective::{Curvature, Objective};
 use crate::ridge::{self, LeafQuadratic, RidgeSolution};
 use crate::stats::{
     BackendError, BackendOptions, Client, LeafQuantile, LeafRows, LeafSlot, LeafSums, Reply,
-    RowSet, SnapshotHandle, SplitConstraints, TrainingSet, TreeHandle, TreeId, Work, leaf_sums_of,
-    quantiles_of,
+    RowSet, SnapshotHandle, TrainingSet, TreeHandle, TreeId, Work, leaf_sums_of, quantiles_of,
 };
 
 /// Newton steps for the leaf values of one tree; squared losses need one.
@@ -212,7 +212,8 @@ impl<'a> Ensemble<'a> {
             }
             self.derive(output);
             let TreeCandidate { grown, handle, stats, .. } = self.grow(output, None)?;
-            let solution = self.step(&grown, &stats, None);
+            let order = self.leaf_order(&grown);
+            let solution = self.step(&grown, &stats, &order, None);
             let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
             let cost = self.cost(solution.penalty * share * share, &values, &stats.sums, &grown);
             let mut tree = EnsembleTree { grown, output, handle, cost };
@@ -356,7 +357,7 @@ impl<'a> Ensemble<'a> {
         allowed: Option<Vec<bool>>,
     ) -> Result<TreeCandidate, BackendError> {
         let allowed = allowed.unwrap_or_else(|| vec![true; self.features()]);
-        let search = SplitConstraints { allowed, penalties: self.growing.penalties };
+        let search = self.client.split_constraints(allowed, self.growing.penalties);
         let handle = self.client.new_tree();
         let (id, quantile) = (handle.id(), self.objective.leaf_quantile());
         let leaf_work = |leaves: &[LeafSlot], count: usize| {
@@ -402,7 +403,8 @@ impl<'a> Ensemble<'a> {
     fn fit(&mut self, candidate: &TreeCandidate, out: f64) -> Result<LeafTrial, BackendError> {
         let TreeCandidate { grown, output, handle, stats } = candidate;
         let (output, id, leaves) = (*output, handle.id(), grown.leaves.len());
-        let mut solution = self.step(grown, stats, None);
+        let order = self.leaf_order(grown);
+        let mut solution = self.step(grown, stats, &order, None);
         self.client.push(Work::Shift { output, id, values: solution.values.clone() });
         if self.quadratic {
             let loss = out + self.change(&solution.values, &stats.sums);
@@ -415,7 +417,7 @@ impl<'a> Ensemble<'a> {
             for _ in 1..STEPS {
                 self.derive(output);
                 last = self.leaf_stats(output, id, leaves)?;
-                let next = self.step(grown, &last, Some(&solution.values));
+                let next = self.step(grown, &last, &order, Some(&solution.values));
                 let moved =
                     next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
                 self.client.push(Work::Shift { output, id, values: moved });
@@ -429,7 +431,13 @@ impl<'a> Ensemble<'a> {
 
     /// One step towards the best leaf values: the minimum of the parabola that touches the loss at
     /// the present ones, which the statistics of leaves determine.
-    fn step(&self, grown: &BinnedTree, stats: &LeafStats, at: Option<&[f64]>) -> RidgeSolution {
+    fn step(
+        &self,
+        grown: &BinnedTree,
+        stats: &LeafStats,
+        order: &PartialOrder,
+        at: Option<&[f64]>,
+    ) -> RidgeSolution {
         let quadratics: Vec<LeafQuadratic> = match self.objective.leaf_quantile() {
             Some(_) => {
                 let of_leaf = |quantile: &LeafQuantile| LeafQuadratic {
@@ -451,7 +459,13 @@ impl<'a> Ensemble<'a> {
                 stats.sums.iter().enumerate().map(of_leaf).collect()
             }
         };
-        ridge::solve(grown, &quadratics, self.strategy.lambda, self.strategy.ridge)
+        let penalty = (self.strategy.lambda, self.strategy.ridge);
+        ridge::solve(grown, &quadratics, penalty, order)
+    }
+
+    /// The order that constraints ask of the leaves of a tree.
+    fn leaf_order(&self, grown: &BinnedTree) -> PartialOrder {
+        ridge::leaf_order(grown, self.client.layout(), self.client.constraints())
     }
 
     /// By how much leaf values change a quadratic loss, given the sums without them.

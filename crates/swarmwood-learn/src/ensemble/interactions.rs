@@ -14,8 +14,7 @@ use super::{EnsembleSearchError, EnsembleShape};
 use crate::greedy::Growth;
 use crate::greedy::lookahead::{FeatureSets, Lookahead, MOST_SETS, look_ahead, screen};
 use crate::stats::{
-    BackendError, BackendOptions, Client, FeatureSet, SplitConstraints, SplitQuery, TrainingSet,
-    Work,
+    BackendError, BackendOptions, Client, FeatureSet, SplitQuery, TrainingSet, Work,
 };
 
 /// The key in the task log.
@@ -100,7 +99,7 @@ impl EnsembleSearch<'_> {
         }
         client.push(Work::Derive { output: None, extra_hessian: 0.0 });
         let allowed = vec![true; client.layout().features().len()];
-        let search = SplitConstraints { allowed, penalties };
+        let search = client.split_constraints(allowed, penalties);
         let mut all: Vec<FeatureSet> = Vec::new();
         for output in 0..outputs.min(OUTPUTS) {
             let (search, query) = (search.clone(), SplitQuery::Each);

@@ -311,7 +311,8 @@ impl GrowingTree<'_, '_> {
             }
         };
         self.budget.spend(1);
-        ridge::set_values(&mut tree, &sums, &self.settings.penalties);
+        let order = ridge::leaf_order(&tree, self.client.layout(), self.client.constraints());
+        ridge::set_values(&mut tree, &sums, &self.settings.penalties, &order);
         Ok(TreeGrowth { tree, asked: leaves.clone(), leaves, replies })
     }
 

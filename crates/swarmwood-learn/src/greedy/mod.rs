@@ -18,10 +18,11 @@ use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, Stage};
 use crate::metric::EvalMetric;
+use crate::ridge;
 use crate::split::Penalties;
 use crate::stats::{
     BackendError, BackendOptions, Client, LeafRows, LeafSlot, Reply, RowSample, RowSet,
-    SplitConstraints, TrainingSet, Work,
+    TrainingSet, Work,
 };
 use grow::{TreeGrowth, TreeTask};
 use lookahead::Lookahead;
@@ -228,10 +229,8 @@ impl<'a> Boosting<'a> {
 
     fn add_tree(&mut self, round: usize, output: usize) -> Result<(), BackendError> {
         let settings = self.settings;
-        let search = SplitConstraints {
-            allowed: self.columns(round, output),
-            penalties: settings.penalties,
-        };
+        let allowed = self.columns(round, output);
+        let search = self.client.split_constraints(allowed, settings.penalties);
         let sample = (settings.subsample < 1.0).then(|| RowSample {
             share: settings.subsample,
             seed: settings.seed,
@@ -250,16 +249,27 @@ impl<'a> Boosting<'a> {
 
         if quantile.is_some() {
             let quantiles = crate::stats::quantiles_of(replies.pop())?;
+            let mut weights = vec![0.0; tree.leaves.len()];
             for (leaf, quantile) in asked.iter().zip(quantiles) {
                 if leaves.contains(leaf) {
                     tree.leaves[leaf.leaf].value = quantile.value;
+                    weights[leaf.leaf] = quantile.weight;
                 }
             }
+            self.order_leaves(&mut tree, &weights);
         }
         tree.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
         self.client.push(Work::FinishTree { output, tree: tree.clone(), leaves });
         self.grown.push(tree);
         Ok(())
+    }
+
+    /// Moves leaf values as little as the constraints ask for.
+    fn order_leaves(&self, tree: &mut BinnedTree, weights: &[f64]) {
+        let order = ridge::leaf_order(tree, self.client.layout(), self.client.constraints());
+        let values: Vec<f64> = tree.leaves.iter().map(|leaf| leaf.value).collect();
+        let ordered = order.project(&values, weights);
+        tree.leaves.iter_mut().zip(ordered).for_each(|(leaf, value)| leaf.value = value);
     }
 
     /// The features a tree may use: the same number in every round, at least one.

@@ -66,7 +66,8 @@ pub(crate) fn grow(
         .map(|leaf| leaf.map_or(GradientSums::default(), |leaf| leaf.sums))
         .collect();
     tree.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
-    ridge::set_values(&mut tree, &sums, &settings.penalties);
+    let order = ridge::leaf_order(&tree, growing.client.layout(), growing.client.constraints());
+    ridge::set_values(&mut tree, &sums, &settings.penalties, &order);
     Ok(TreeGrowth { tree, leaves: growing.leaf_slots(), asked, replies })
 }
 

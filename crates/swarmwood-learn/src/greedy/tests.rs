@@ -546,8 +546,7 @@ fn sums_over_shards_equal_sums_over_the_whole() {
     let scale = GradientScale::new(sum_abs, 16_384.0, 16_384);
 
     client.push(Work::Derive { output: None, extra_hessian: 0.0 });
-    let search =
-        SplitConstraints { allowed: vec![true; 7], penalties: settings(Growth::Depth).penalties };
+    let search = client.split_constraints(vec![true; 7], settings(Growth::Depth).penalties);
     let begin = Work::BeginTree { output: 0, sample: None, search, query: SplitQuery::Each };
     let root = client.begin_tree(begin).unwrap();
     let exact: f64 = target.iter().map(|&y| -f64::from(y)).sum();

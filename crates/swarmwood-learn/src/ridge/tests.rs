@@ -26,7 +26,8 @@ fn tree_of(splits: &[usize]) -> BinnedTree {
 
 #[test]
 fn the_value_of_one_leaf_is_a_newton_step() {
-    let solution = solve(&tree_of(&[]), &[LeafQuadratic { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
+    let solution =
+        solve_freely(&tree_of(&[]), &[LeafQuadratic { h: 3.0, b: 8.0 }], 1.0, Ridge::Flat);
     assert_eq!((solution.values[0], solution.penalty), (2.0, 2.0));
 }
 
@@ -91,7 +92,7 @@ fn dense(parents: &[Option<usize>], quadratics: &[LeafQuadratic], lambda: f64) -
 fn check(tree: &BinnedTree, quadratics: &[LeafQuadratic], lambda: f64) {
     let parents = parents(tree);
     let all = dense(&parents, quadratics, lambda);
-    let solution = solve(tree, quadratics, lambda, Ridge::Hierarchical);
+    let solution = solve_freely(tree, quadratics, lambda, Ridge::Hierarchical);
     let first_leaf = parents.len() - quadratics.len();
     for (value, exact) in solution.values.iter().zip(&all[first_leaf..]) {
         assert!((value - exact).abs() <= 1e-9 * (1.0 + exact.abs()), "{value} {exact}");
@@ -150,8 +151,61 @@ fn without_a_penalty_leaves_get_what_they_wish_and_empty_ones_nothing() {
         LeafQuadratic { h: 1.0, b: -3.0 },
     ];
     for ridge in [Ridge::Flat, Ridge::Hierarchical] {
-        let solution = solve(&tree, &quadratics, 0.0, ridge);
+        let solution = solve_freely(&tree, &quadratics, 0.0, ridge);
         assert_eq!((solution.values[0], solution.values[2], solution.penalty), (2.0, -3.0, 0.0));
         assert!(solution.values[1].is_finite());
+    }
+}
+
+/// What is minimised, with the best values of inner nodes.
+fn value_of(tree: &BinnedTree, quadratics: &[LeafQuadratic], lambda: f64, leaves: &[f64]) -> f64 {
+    // Leaves that are held in place by a steep quadratic pull the inner nodes.
+    let steep: Vec<LeafQuadratic> =
+        leaves.iter().map(|&value| LeafQuadratic { h: 1e12, b: 1e12 * value }).collect();
+    let penalty = solve_freely(tree, &steep, lambda, Ridge::Hierarchical).penalty;
+    let of_leaf =
+        |(quadratic, &x): (&LeafQuadratic, &f64)| 0.5 * quadratic.h * x * x - quadratic.b * x;
+    penalty + quadratics.iter().zip(leaves).map(of_leaf).sum::<f64>()
+}
+
+proptest! {
+    #[test]
+    fn values_in_order_are_the_best_of_those_in_order(
+        splits in prop::collection::vec(0..64usize, 1..7),
+        rows in prop::collection::vec((0.1..9.0, -9.0..9.0), 128),
+        pairs in prop::collection::vec((0..8u32, 0..8u32), 1..6),
+        moves in prop::collection::vec(-1.0..1.0, 8),
+        oblivious: bool,
+        lambda in 0.1..5.0,
+    ) {
+        let mut tree = tree_of(&splits);
+        if oblivious {
+            tree.nodes.truncate(3);
+            tree.oblivious = true;
+            tree.leaves.resize(1 << tree.nodes.len(), Default::default());
+        }
+        let leaves = tree.leaves.len();
+        let quadratics: Vec<LeafQuadratic> =
+            rows[..leaves].iter().map(|&(h, b)| LeafQuadratic { h, b }).collect();
+        let pairs = pairs.into_iter().filter(|(a, b)| a < b && (*b as usize) < leaves).collect();
+        let order = PartialOrder::new(pairs);
+
+        for ridge in [Ridge::Flat, Ridge::Hierarchical] {
+            let solution = solve(&tree, &quadratics, (lambda, ridge), &order);
+            prop_assert!(order.holds(&solution.values));
+            if ridge == Ridge::Flat {
+                continue;
+            }
+            let best = value_of(&tree, &quadratics, lambda, &solution.values);
+            // A step towards any other values in order.
+            let other: Vec<f64> = (0..leaves).map(|at| solution.values[at] + moves[at % 8]).collect();
+            let other = order.project(&other, &vec![1.0; leaves]);
+            for step in [1e-3, 0.1, 1.0] {
+                let moved: Vec<f64> = solution.values.iter().zip(&other)
+                    .map(|(from, to)| from + step * (to - from)).collect();
+                let value = value_of(&tree, &quadratics, lambda, &moved);
+                prop_assert!(value >= best - 1e-6 * best.abs().max(1.0), "{value} {best}");
+            }
+        }
     }
 }

@@ -5,7 +5,9 @@
 //! and are added in any order, empty codes between two rows only repeat the cut before them, and of
 //! equal cuts the first is taken: so the rule is the one that the histogram gives, bit for bit.
 
-use super::{CutLimits, NodeTable, Ridge, SplitCandidate, SplitScratch, SplitSearch, score};
+use super::{
+    CutLimits, NodeTable, Ridge, SplitCandidate, SplitScratch, SplitSearch, refuse_cuts, score,
+};
 use crate::bins::CODES;
 use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::kernels::gains::{greatest, score_cuts};
@@ -152,7 +154,9 @@ impl SplitSearch<'_> {
         let bins = self.layout.features()[feature as usize].bins();
         // A cut above the last code needs an edge there.
         let cuts = |edges: usize| if usize::from(last) <= edges { count } else { count - 1 };
+        let direction = self.direction(feature);
         score_cuts(prefix, count, whole, children, missing_right);
+        refuse_cuts(prefix, count, whole, (children, direction), missing_right);
         let parts_missing = missing != 0 && self.can_part_missing(feature);
         let (mut cut, mut best) =
             greatest(missing_right, cuts(if parts_missing { bins } else { bins - 1 }));
@@ -163,6 +167,7 @@ impl SplitSearch<'_> {
                 (*g, *h) = (*g + gradient(missing), *h + hessian(missing));
             }
             score_cuts(prefix, count, whole, children, missing_left);
+            refuse_cuts(prefix, count, whole, (children, direction), missing_left);
             let (left_cut, left_best) = greatest(missing_left, cuts(bins - 1));
             if left_best > best {
                 (cut, best, is_right, left) = (left_cut, left_best, false, prefix.h[left_cut]);

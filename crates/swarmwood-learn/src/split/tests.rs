@@ -163,7 +163,8 @@ fn check(
     };
     let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();
     let allowed = vec![true; 5];
-    let search = SplitSearch { layout: &data.layout, allowed: &allowed, scale, penalties };
+    let search =
+        SplitSearch { layout: &data.layout, allowed: &allowed, scale, penalties, directions: &[] };
     let mut scratch = SplitScratch::default();
     let value = |total: u64| penalties.node_value(scale.unpack(total), KIN);
     let found = SplitCandidate::best((0..data.layout.columns().len()).map(|column| {

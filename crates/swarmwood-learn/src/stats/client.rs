@@ -6,18 +6,21 @@ use super::backend::{Backend, BackendError};
 use super::factory::TrainingSet;
 use super::message::{
     BackendOptions, DataDescription, LeafQuantile, LeafSums, NodeStats, Reply, RowSet, SnapshotId,
-    SplitCommand, SplitQuery, TreeId, Work,
+    SplitCommand, SplitConstraints, SplitQuery, TreeId, Work,
 };
 use crate::binned_tree::BinnedTree;
 use crate::bins::Layout;
+use crate::constraints::Constraints;
 use crate::context::Context;
 use crate::metric::EvalMetric;
+use crate::split::Penalties;
 
 /// Sends work to a backend. Work without a result waits and travels with the next request, so that
 /// it costs no message of its own.
 pub struct Client<'a> {
     backend: Box<dyn Backend + 'a>,
     layout: &'a Layout,
+    constraints: &'a Constraints,
     data: DataDescription,
     pending: Vec<Work>,
     /// Whose replies are kept: places in `pending`, with their tickets.
@@ -92,6 +95,7 @@ impl<'a> Client<'a> {
         let mut client = Client {
             backend: set.backends.open(set, options, context)?,
             layout: set.layout(),
+            constraints: set.constraints,
             data: DataDescription::default(),
             pending: Vec::new(),
             deferred: Vec::new(),
@@ -110,6 +114,21 @@ impl<'a> Client<'a> {
     /// How values are binned.
     pub fn layout(&self) -> &'a Layout {
         self.layout
+    }
+
+    /// What the model must satisfy.
+    pub fn constraints(&self) -> &'a Constraints {
+        self.constraints
+    }
+
+    /// What the search for rules of a tree is restricted to, given the features that it may use.
+    pub fn split_constraints(&self, allowed: Vec<bool>, penalties: Penalties) -> SplitConstraints {
+        let of_source = |&source: &u32| self.constraints.direction(source as usize);
+        let directions = match self.constraints.has_monotone() {
+            true => self.layout.sources().iter().map(of_source).collect(),
+            false => Vec::new(),
+        };
+        SplitConstraints { allowed, penalties, directions }
     }
 
     /// The facts about the rows.

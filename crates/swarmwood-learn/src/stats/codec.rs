@@ -3,6 +3,7 @@
 //!
 //! The format lives as long as a run; it has no versions and is never stored.
 
+use swarmwood_model::monotone::Direction;
 use swarmwood_model::{Child, Leaf};
 
 use super::lookahead::{FeatureSet, LookaheadSplit};
@@ -258,7 +259,7 @@ encode_struct!(SplitCandidate { rule, gain });
 encode_struct!(LookaheadSplit { rule, gain, splits, levels });
 encode_struct!(Penalties { lambda, ridge, gamma, min_child_weight });
 encode_struct!(RowSample { share, seed, round });
-encode_struct!(SplitConstraints { allowed, penalties });
+encode_struct!(SplitConstraints { allowed, penalties, directions });
 encode_struct!(SplitCommand { slot, rule, left, right });
 encode_struct!(NodeStats { sums, best });
 encode_struct!(LeafSlot { slot, leaf });
@@ -268,6 +269,7 @@ encode_struct!(DataDescription { rows, base, shift });
 encode_struct!(ColumnScale { centre, spread });
 encode_struct!(ParticleFitness { fitness, leaves, reused });
 
+encode_enum!(Direction { 0 => Increasing {}, 1 => Decreasing {} });
 encode_enum!(Ridge { 0 => Flat {}, 1 => Hierarchical {} });
 encode_enum!(LinearColumn { 0 => Bias {}, 1 => Feature { feature } });
 encode_enum!(RowSet { 0 => Training {}, 1 => Validation {} });

@@ -1,6 +1,7 @@
 //! The messages: what learners request of the rows, and what they receive.
 
 use swarmwood_model::Leaf;
+use swarmwood_model::monotone::Direction;
 
 use super::lookahead::{FeatureSet, LookaheadSplit};
 use crate::binned_tree::BinnedTree;
@@ -55,6 +56,8 @@ pub struct SplitConstraints {
     pub allowed: Vec<bool>,
     /// Penalties on leaf values and splits.
     pub penalties: Penalties,
+    /// The direction of each feature of the layout; empty if none has one.
+    pub directions: Vec<Option<Direction>>,
 }
 
 /// A split to carry out: each row of `slot` is now in one of two new slots as well. The old slot

@@ -1,6 +1,7 @@
 //! What messages must keep: every value survives the way through bytes, and what cannot be is
 //! refused.
 
+use swarmwood_model::monotone::Direction;
 use swarmwood_model::{Child, Leaf};
 
 use super::codec::{CodecError, of_bytes, to_bytes};
@@ -33,7 +34,8 @@ fn all_work() -> Vec<Work> {
     let [rule, other] = rules();
     let penalties =
         Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.5, min_child_weight: 2.0 };
-    let search = SplitConstraints { allowed: vec![true, false], penalties };
+    let directions = vec![None, Some(Direction::Increasing), Some(Direction::Decreasing)];
+    let search = SplitConstraints { allowed: vec![true, false], penalties, directions };
     let sample = Some(RowSample { share: 0.3, seed: u64::MAX, round: 1 << 33 });
     let command = |rule| SplitCommand { slot: 1, rule, left: 2, right: 3 };
     let leaves = vec![LeafSlot { slot: 4, leaf: 0 }];

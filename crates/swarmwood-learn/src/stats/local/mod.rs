@@ -334,6 +334,7 @@ impl Local<'_> {
             allowed: &self.search.allowed,
             scale: self.scale,
             penalties: self.search.penalties,
+            directions: &self.search.directions,
         }
     }
 
@@ -420,7 +421,7 @@ fn make_teams(shards: Vec<Shard>, threads: usize) -> Vec<Team> {
 fn no_search() -> SplitConstraints {
     let penalties =
         Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 };
-    SplitConstraints { allowed: Vec::new(), penalties }
+    SplitConstraints { allowed: Vec::new(), penalties, directions: Vec::new() }
 }
 
 impl Team {
