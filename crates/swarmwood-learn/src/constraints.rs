@@ -2,7 +2,10 @@
 //!
 //! Features are those of the schema, not of a layout of bins, which may have several for a number.
 
-use swarmwood_model::monotone::Direction;
+use swarmwood_model::Tree;
+use swarmwood_model::monotone::{Direction, neighbours};
+
+use crate::isotonic::PartialOrder;
 
 /// The constraints of a run.
 ///
@@ -34,6 +37,23 @@ impl Constraints {
     /// The direction of a feature of the schema.
     pub fn direction(&self, feature: usize) -> Option<Direction> {
         self.monotone.get(feature).copied().flatten()
+    }
+
+    /// The order of the leaves of a tree in which it is monotone.
+    pub(crate) fn leaf_order(&self, tree: &Tree) -> PartialOrder {
+        let mut features: Vec<u32> = tree.nodes.iter().map(|node| node.split.feature).collect();
+        features.sort_unstable();
+        features.dedup();
+        let mut pairs = Vec::new();
+        for feature in features {
+            let Some(direction) = self.direction(feature as usize) else { continue };
+            let ascending = neighbours(tree, feature).into_iter();
+            match direction {
+                Direction::Increasing => pairs.extend(ascending),
+                Direction::Decreasing => pairs.extend(ascending.map(|(low, high)| (high, low))),
+            }
+        }
+        PartialOrder::new(pairs)
     }
 
     /// Whether any feature has a direction.

@@ -9,6 +9,7 @@ pub mod export;
 pub mod file_faults;
 pub mod memory;
 pub mod message;
+pub mod monotone;
 pub mod params;
 pub mod predict;
 pub mod profile;

@@ -1,5 +1,6 @@
-//! `swarmwood inspect`: summary, feature importances and trees of a model.
+//! `swarmwood inspect`: summary, feature importances and trees of a model, and what it satisfies.
 
+mod monotone;
 mod plot;
 
 use std::path::PathBuf;
@@ -52,6 +53,17 @@ pub fn command() -> Command {
             .action(ArgAction::Append)
             .requires("map"),
         )
+        .arg(
+            flags::text_flag(
+                "check-monotone",
+                "FEATURES",
+                "prove that predictions never fall or rise as features grow, such as 'income:+,debt:-' \
+                 [default: the directions that the model was trained with]",
+            )
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value(""),
+        )
         .arg(flags::switch_flag("json", "print one JSON object"))
         .arg(flags::quiet_flag())
 }
@@ -67,6 +79,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     let model = store::load(&path)?;
     if let Some(plot) = plot::draw(flags, &model, &path)? {
         flags::console(flags).line(&format!("chart written to {}", plot.display()));
+    }
+    if let Some(directions) = flags.get_one::<String>("check-monotone") {
+        return monotone::run(&model, directions, flags.get_flag("json"));
     }
     let importances = ranked_importances(&model);
     if flags.get_flag("json") {

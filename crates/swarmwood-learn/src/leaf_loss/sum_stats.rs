@@ -1,5 +1,7 @@
 //! Incremental leaf statistics for losses that are functions of sums.
 
+use swarmwood_model::monotone::Direction;
+
 use super::{LeafLoss, gini_of_moments};
 use crate::rank_table::{RankTable, RankTarget};
 
@@ -147,6 +149,19 @@ impl<'a> SumLeafStats<'a> {
     #[inline]
     pub(crate) fn leaves_are_large_enough(&self) -> bool {
         self.small == 0
+    }
+
+    /// Whether, of two leaves, the second is not above the first in a direction: by its mean, or by its
+    /// share of the second of two classes.
+    #[inline]
+    pub(crate) fn is_in_order(&self, direction: Option<Direction>) -> bool {
+        let Some(direction) = direction else { return true };
+        let weight_and_sum = |leaf: usize| match (self.table.target(), self.of(leaf)) {
+            (RankTarget::Classes { .. }, &[first, second]) => (first + second, second),
+            (_, sums) => (sums[0], sums[1]),
+        };
+        let ((weight, sum), (below, low)) = (weight_and_sum(0), weight_and_sum(1));
+        (sum * below - low * weight) * direction.sign() >= 0.0
     }
 
     /// The sums of a leaf.

@@ -15,6 +15,7 @@ mod tests;
 use swarmwood_model::{Feature, Kind};
 
 use crate::bins::edges;
+use crate::constraints::Constraints;
 use crate::context::Context;
 use crate::data::{Chunk, Column};
 
@@ -29,6 +30,7 @@ pub struct RankTable {
     /// Empty if every row has weight one.
     weight: Vec<f64>,
     rows: usize,
+    constraints: Constraints,
 }
 
 /// The target column.
@@ -141,7 +143,8 @@ impl RankTable {
             },
             None => centred(&chunk.target, &chunk.weight),
         };
-        RankTable { columns, target, weight: chunk.weight.clone(), rows: chunk.rows }
+        let (weight, rows) = (chunk.weight.clone(), chunk.rows);
+        RankTable { columns, target, weight, rows, constraints: Constraints::default() }
     }
 
     /// The columns, in the order of the schema.
@@ -230,7 +233,25 @@ impl RankTable {
             }
         };
         let weight = if self.weight.is_empty() { Vec::new() } else { pick(&self.weight, rows) };
-        RankTable { columns: columns.collect(), target, weight, rows: rows.len() }
+        RankTable {
+            columns: columns.collect(),
+            target,
+            weight,
+            rows: rows.len(),
+            constraints: self.constraints.clone(),
+        }
+    }
+
+    /// The same rows with constraints on the tree; directions are for numbers and two classes.
+    #[must_use]
+    pub fn with_constraints(mut self, constraints: Constraints) -> Self {
+        self.constraints = constraints;
+        self
+    }
+
+    /// What a tree of the rows must satisfy.
+    pub fn constraints(&self) -> &Constraints {
+        &self.constraints
     }
 
     /// The same rows with other weights.

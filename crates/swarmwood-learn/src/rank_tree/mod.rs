@@ -4,6 +4,7 @@
 //! there is one leaf more than there are nodes.
 
 mod model;
+mod order;
 #[cfg(test)]
 mod tests;
 

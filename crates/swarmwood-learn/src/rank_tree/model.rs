@@ -1,7 +1,8 @@
 //! From a [`RankTree`] to the trees of a model: leaf values, covers, gains.
 
-use swarmwood_model::{Child, Leaf, Member, Node, Shape, Split, Tree, VectorTree};
+use swarmwood_model::{Leaf, Member, Node, Shape, Split, Tree, VectorTree};
 
+use super::order::{order_of_codes, put_in_order, row_weight, to_child};
 use super::{NodeRef, RankTree};
 use crate::leaf_loss::{LeafLoss, MedianLeafStats, SumLeafStats};
 use crate::pool::Pool;
@@ -18,6 +19,9 @@ pub struct NodeFit {
     pub value: f64,
     /// Number of rows.
     pub rows: usize,
+    /// The share of the second of two classes that the order of the leaves asks for, where it is not
+    /// that of the rows.
+    pub share: Option<f64>,
 }
 
 impl NodeFit {
@@ -31,9 +35,11 @@ impl NodeFit {
 
     /// The class with the lowest cost; the first of equals.
     pub fn class(&self, loss: &LeafLoss) -> usize {
+        let given = self.share.map(|share| [1.0 - share, share]);
+        let sums = given.as_ref().map_or(&self.sums[..], |sums| sums);
         let cost = |class: usize| match loss {
-            LeafLoss::Costs(costs) => costs.of(&self.sums, class),
-            _ => -self.sums[class],
+            LeafLoss::Costs(costs) => costs.of(sums, class),
+            _ => -sums[class],
         };
         (0..self.sums.len())
             .reduce(|best, class| if cost(class) < cost(best) { class } else { best })
@@ -41,7 +47,8 @@ impl NodeFit {
     }
 }
 
-/// Fits the rows of every node and of every leaf as if each were a leaf.
+/// Fits the rows of every node and of every leaf as if each were a leaf; the leaves are in the order
+/// that the constraints of the table ask for.
 pub fn fit_nodes(
     tree: &RankTree,
     table: &RankTable,
@@ -49,7 +56,10 @@ pub fn fit_nodes(
 ) -> (Vec<NodeFit>, Vec<NodeFit>) {
     let (nodes, leaves) = tree.partition_rows(table);
     let fit = |rows: &Vec<u32>| fit_rows(table, rows, loss);
-    (nodes.iter().map(fit).collect(), leaves.iter().map(fit).collect())
+    let (nodes, mut fits): (Vec<NodeFit>, Vec<NodeFit>) =
+        (nodes.iter().map(fit).collect(), leaves.iter().map(fit).collect());
+    put_in_order(&mut fits, &leaves, &order_of_codes(tree, table), (table, loss));
+    (nodes, fits)
 }
 
 /// Fits one leaf to rows.
@@ -59,16 +69,17 @@ pub fn fit_rows(table: &RankTable, rows: &[u32], loss: &LeafLoss) -> NodeFit {
     let total = stats.total_loss();
     let sums = stats.of(0).to_vec();
     let RankTarget::Numbers { of_row, centre } = table.target() else {
-        return NodeFit { sums, loss: total, value: 0.0, rows: rows.len() };
+        return NodeFit { sums, loss: total, value: 0.0, rows: rows.len(), share: None };
     };
     if *loss == LeafLoss::Absolute {
         let mut medians = MedianLeafStats::new(table, rows, 1, 1);
         rows.iter().for_each(|&row| medians.add(0, table.weight(row), of_row[row as usize]));
         let total = medians.total_loss();
-        return NodeFit { sums, loss: total, value: medians.median(0) + centre, rows: rows.len() };
+        let value = medians.median(0) + centre;
+        return NodeFit { sums, loss: total, value, rows: rows.len(), share: None };
     }
     let value = if sums[0] > 0.0 { sums[1] / sums[0] } else { 0.0 };
-    NodeFit { sums, loss: total, value: value + centre, rows: rows.len() }
+    NodeFit { sums, loss: total, value: value + centre, rows: rows.len(), share: None }
 }
 
 /// The tree of a model: a vector tree for three or more classes. Its base scores are 0.
@@ -79,7 +90,20 @@ pub fn fit_rows(table: &RankTable, rows: &[u32], loss: &LeafLoss) -> NodeFit {
 pub fn to_member(tree: &mut RankTree, table: &RankTable, loss: &LeafLoss) -> Member {
     let splits = tree.centre_thresholds(table);
     let fitted = fit_nodes(tree, table, loss);
-    assemble(tree, splits, None, fitted, (table, loss))
+    let mut member = assemble(tree, splits, None, fitted, (table, loss));
+
+    // Thresholds between the same codes may differ in their values, and probabilities are not those
+    // that were put in order if costs decide.
+    if let Shape::Ordinary(tree) = &mut member.shape
+        && table.constraints().has_monotone()
+    {
+        let order = table.constraints().leaf_order(tree);
+        let (values, weights): (Vec<f64>, Vec<f64>) =
+            tree.leaves.iter().map(|leaf| (leaf.value, leaf.cover)).unzip();
+        let values = order.project(&values, &weights);
+        tree.leaves.iter_mut().zip(values).for_each(|(leaf, value)| leaf.value = value);
+    }
+    member
 }
 
 /// A tree whose thresholds and leaf classes are given and are not refitted to the rows. For numbers
@@ -117,10 +141,6 @@ fn assemble(
     (nodes, leaves): (Vec<NodeFit>, Vec<NodeFit>),
     (table, loss): (&RankTable, &LeafLoss),
 ) -> Member {
-    let to_child = |at: NodeRef| match at {
-        NodeRef::Node(node) => Child::Node(node),
-        NodeRef::Leaf(leaf) => Child::Leaf(leaf),
-    };
     let fit_at = |at: NodeRef| match at {
         NodeRef::Node(node) => &nodes[node as usize],
         NodeRef::Leaf(leaf) => &leaves[leaf as usize],
@@ -138,7 +158,7 @@ fn assemble(
             cover: fitted.weight(table),
         })
         .collect();
-    let row_weight = table.total_weight() / (table.rows().max(1) as f64);
+    let row_weight = row_weight(table);
     let value = |(at, leaf): (usize, &NodeFit)| match classes {
         None => leaf_values(leaf, table, loss, row_weight),
         Some(classes) => given_class_values(leaf, usize::from(classes[at]), row_weight),
@@ -161,7 +181,10 @@ fn assemble(
 /// The raw scores of a leaf.
 fn leaf_values(leaf: &NodeFit, table: &RankTable, loss: &LeafLoss, row_weight: f64) -> Vec<f64> {
     let RankTarget::Classes { count, .. } = table.target() else { return vec![leaf.value] };
-    let mut counts: Vec<f64> = leaf.sums.iter().map(|weight| weight + row_weight).collect();
+    let mut counts: Vec<f64> = match leaf.share {
+        Some(share) => vec![1.0 - share, share],
+        None => leaf.sums.iter().map(|weight| weight + row_weight).collect(),
+    };
     let class = leaf.class(loss);
     let most = counts.iter().copied().fold(0.0, f64::max);
     if counts[class] < most || counts[..class].contains(&most) {

@@ -6,7 +6,7 @@
 //! inner nodes and those of leaves are solved for in turn, each exactly: the problem is jointly
 //! convex, so that this converges to its minimum.
 
-use swarmwood_model::{Child, monotone};
+use swarmwood_model::Child;
 
 use super::{LeafQuadratic, RidgeSolution, settled};
 use crate::binned_tree::BinnedTree;
@@ -29,27 +29,7 @@ pub(crate) fn leaf_order(
     if !constraints.has_monotone() || tree.nodes.is_empty() {
         return PartialOrder::default();
     }
-    let mut features: Vec<u32> = tree
-        .nodes
-        .iter()
-        .map(|node| layout.sources()[node.rule.feature as usize])
-        .filter(|&feature| constraints.direction(feature as usize).is_some())
-        .collect();
-    features.sort_unstable();
-    features.dedup();
-    if features.is_empty() {
-        return PartialOrder::default();
-    }
-
-    let shape = tree.to_shape(layout);
-    let tree = shape.to_tree();
-    let pairs = features.into_iter().flat_map(|feature| {
-        let falls =
-            constraints.direction(feature as usize) == Some(monotone::Direction::Decreasing);
-        let pairs = monotone::neighbours(&tree, feature).into_iter();
-        pairs.map(move |(low, high)| if falls { (high, low) } else { (low, high) })
-    });
-    PartialOrder::new(pairs.collect())
+    constraints.leaf_order(&tree.to_shape(layout).to_tree())
 }
 
 /// The leaf values in an order that minimise the sum of the quadratics and the penalty, given those

@@ -1,6 +1,8 @@
 //! A scan row by row, in the order of the codes: for few rows, many codes or many leaves.
 
-use super::{BestPosition, NodeRows, NodeScan, ScanPosition, may_separate_missing};
+use swarmwood_model::monotone::Direction;
+
+use super::{BestPosition, NodeRows, NodeScan, ScanPosition, direction, may_separate_missing};
 use crate::leaf_loss::{MedianLeafStats, SumLeafStats};
 use crate::rank_table::{RankTable, RankTarget};
 
@@ -9,6 +11,8 @@ trait IncrementalStats: Clone {
     fn move_rows(&mut self, row: u32, from: u16, to: u16);
     fn total_loss(&mut self) -> f64;
     fn leaves_are_large_enough(&self) -> bool;
+    /// Whether the left leaf of two, which is the second, is not above the right one in a direction.
+    fn is_in_order(&self, direction: Option<Direction>) -> bool;
 }
 
 impl IncrementalStats for SumLeafStats<'_> {
@@ -24,6 +28,10 @@ impl IncrementalStats for SumLeafStats<'_> {
     #[inline]
     fn leaves_are_large_enough(&self) -> bool {
         SumLeafStats::leaves_are_large_enough(self)
+    }
+    #[inline]
+    fn is_in_order(&self, direction: Option<Direction>) -> bool {
+        SumLeafStats::is_in_order(self, direction)
     }
 }
 
@@ -52,6 +60,11 @@ impl IncrementalStats for MedianStats<'_> {
     }
     fn leaves_are_large_enough(&self) -> bool {
         self.stats.leaves_are_large_enough()
+    }
+    fn is_in_order(&self, direction: Option<Direction>) -> bool {
+        direction.is_none_or(|direction| {
+            (self.stats.median(0) - self.stats.median(1)) * direction.sign() >= 0.0
+        })
     }
 }
 
@@ -86,8 +99,9 @@ fn run(
 ) -> Option<ScanPosition> {
     let (missing, sorted) = sort(node, feature, order);
     let mut best = BestPosition::default();
+    let node_and_direction = (node, direction(node, feature));
     scan_order(
-        node,
+        node_and_direction,
         stats.clone(),
         &sorted,
         true,
@@ -99,7 +113,7 @@ fn run(
         missing.iter().for_each(|&at| {
             stats.move_rows(node.rows[at as usize], node.right[at as usize], node.left[at as usize])
         });
-        scan_order(node, stats, &sorted, false, false, &mut best);
+        scan_order(node_and_direction, stats, &sorted, false, false, &mut best);
     }
     best.0
 }
@@ -107,7 +121,7 @@ fn run(
 /// Moves rows to the left, code by code. The last code is no cut unless the rule may separate
 /// known values from missing ones (`include_last`).
 fn scan_order(
-    node: &NodeRows<'_>,
+    (node, direction): (&NodeRows<'_>, Option<Direction>),
     mut stats: impl IncrementalStats,
     sorted: &[(u16, u32)],
     missing_right: bool,
@@ -126,7 +140,7 @@ fn scan_order(
             break;
         }
         let loss = stats.total_loss();
-        if stats.leaves_are_large_enough() {
+        if stats.leaves_are_large_enough() && stats.is_in_order(direction) {
             best.offer(loss, usize::from(code) + 1, missing_right);
         }
     }

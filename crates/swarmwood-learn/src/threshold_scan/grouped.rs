@@ -1,7 +1,9 @@
 //! A scan over group counts: rows that share a code, both leaves and the class move as one. For many
 //! rows with few codes.
 
-use super::{BestPosition, NodeRows, ScanPosition, may_separate_missing};
+use swarmwood_model::monotone::Direction;
+
+use super::{BestPosition, NodeRows, ScanPosition, direction, may_separate_missing};
 use crate::leaf_loss::{RowStats, SumLeafStats};
 use crate::rank_table::RankTarget;
 
@@ -89,7 +91,8 @@ pub(super) fn best_position(
             targets
         }
     };
-    GroupCounts { groups, rows, weights, targets }.best_position(
+    let direction = direction(node, feature);
+    GroupCounts { groups, rows, weights, targets, direction }.best_position(
         stats,
         order,
         may_separate_missing(node, feature, true),
@@ -102,6 +105,7 @@ struct GroupCounts<'a> {
     rows: Vec<u32>,
     weights: Vec<f64>,
     targets: Vec<f64>,
+    direction: Option<Direction>,
 }
 
 impl GroupCounts<'_> {
@@ -164,7 +168,7 @@ impl GroupCounts<'_> {
                 break;
             }
             let loss = stats.total_loss();
-            if stats.leaves_are_large_enough() {
+            if stats.leaves_are_large_enough() && stats.is_in_order(self.direction) {
                 best.offer(loss, at + 1, missing_right);
             }
         }

@@ -18,6 +18,8 @@ mod level_order;
 #[cfg(test)]
 mod tests;
 
+use swarmwood_model::monotone::Direction;
+
 use crate::context::Context;
 use crate::leaf_loss::{LeafLoss, SumLeafStats};
 use crate::rank_table::RankTable;
@@ -182,6 +184,12 @@ impl<'a> NodeScan<'a> {
         };
         RankRule { feature, cut, missing_right: position.missing_right }
     }
+}
+
+/// The direction of a feature, where a scan can tell whether a cut satisfies it: above two leaves.
+fn direction(node: &NodeRows<'_>, feature: u32) -> Option<Direction> {
+    let direction = node.table.constraints().direction(feature as usize)?;
+    (node.leaves == 2).then_some(direction)
 }
 
 /// Whether a rule over the feature may send all known values left and missing ones right. No

@@ -14,6 +14,9 @@ use crate::threshold_scan::{NodeRows, SplitCriterion};
 /// above, the best one over coarse cuts.
 const MAX_EXACT_ROWS: usize = 2000;
 
+/// Maximum number of rules of a node that are tried where leaves are in an order.
+const MAX_ORDERED_RULES: usize = 3;
+
 /// Maximum number of cached subtrees.
 const MAX_CACHED_SUBTREES: usize = 1 << 14;
 
@@ -104,9 +107,12 @@ impl SearchContext<'_> {
     /// the loss, `None` if no rule is better.
     pub(super) fn reselect_rule(&self, tree: &mut RankTree, node: u32) -> Option<f64> {
         let node_rows = self.node_rows(tree, node);
-        let current = self.loss_of_rule(&tree.nodes()[node as usize].rule, &node_rows);
         let criterion =
             SplitCriterion { loss: &self.config.loss, min_leaf: self.config.limits.min_leaf };
+        if self.table.constraints().has_monotone() {
+            return self.reselect_in_order(tree, node, &node_rows, criterion);
+        }
+        let current = self.loss_of_rule(&tree.nodes()[node as usize].rule, &node_rows);
         let found = node_rows.best_rule(criterion, &self.features, self.context)?;
         // A scan adds and removes rows; where their weights differ by many orders of magnitude,
         // its loss may be lower by rounding alone. Two such rules would replace each other for ever.
@@ -117,6 +123,30 @@ impl SearchContext<'_> {
         }
         tree.set_rule(node, found.rule);
         Some(current - found.loss)
+    }
+
+    /// The same where leaves are in an order: a scan knows the loss in any order, so that the best
+    /// rules of some features are tried.
+    fn reselect_in_order(
+        &self,
+        tree: &mut RankTree,
+        node: u32,
+        node_rows: &NodeRows<'_>,
+        criterion: SplitCriterion<'_>,
+    ) -> Option<f64> {
+        let mut found = node_rows.rules_of_features(criterion, &self.features, self.context);
+        found.sort_by(|a, b| a.loss.total_cmp(&b.loss));
+        let before = self.loss(tree);
+        for candidate in found.into_iter().take(MAX_ORDERED_RULES) {
+            let mut changed = tree.clone();
+            changed.set_rule(node, candidate.rule);
+            let loss = self.loss(&changed);
+            if self.is_better(loss, before) {
+                *tree = changed;
+                return Some(before - loss);
+            }
+        }
+        None
     }
 
     /// The rows of a node with their leaf on either side.

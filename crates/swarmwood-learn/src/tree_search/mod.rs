@@ -408,7 +408,8 @@ impl SearchContext<'_> {
         let is_proven = (1..=2).contains(&depth)
             && leaves == 0
             && depth_two::can_solve(self.table, &self.config.loss)
-            && depth_two::is_exhaustive(self.table);
+            && depth_two::is_exhaustive(self.table)
+            && !self.table.constraints().has_monotone();
         if is_proven { 0 } else { self.config.descents }
     }
 

@@ -191,7 +191,8 @@ fn rank(job: &Job<'_>, chunk: &Chunk, context: Context<'_>) -> RankTable {
         thresholds => thresholds + 1,
     };
     let features = &job.rows.schema.features;
-    let table = RankTable::in_context(chunk, features, classes, max_codes, context);
+    let table = RankTable::in_context(chunk, features, classes, max_codes, context)
+        .with_constraints(job.constraints.clone());
     if job.params.balanced { balance(table) } else { table }
 }
 
