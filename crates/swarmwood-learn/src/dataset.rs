@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bins::Layout;
-use crate::bins::layout::Conflict;
+use crate::bins::layout::{Conflict, StoredColumn};
+use crate::bins::{CODES, Layout};
 use crate::data::{Chunk, Values};
 use crate::pool::{Pool, even_ranges};
 use crate::rule::Code;
@@ -242,6 +242,31 @@ impl Dataset {
         builder.seen = rows.len();
         builder.finish(pool)
     }
+
+    /// The same rows with only some features of the schema; no rule is made from the others.
+    pub fn with_features(&self, kept: &[bool], pool: &Pool) -> Dataset {
+        let layout = Arc::new(self.layout.with_features(kept));
+        let copy = |shard: &Arc<BinnedShard>| {
+            let column = |stored: &StoredColumn| {
+                let feature = stored.features[0] as usize;
+                let (column, own) = self.layout.own_codes(feature).unwrap_or((0, [0; CODES]));
+                shard.columns[column].iter().map(|&code| own[usize::from(code)]).collect()
+            };
+            let columns = layout.columns().iter().map(column).collect();
+            BinnedShard { columns, groups: Vec::new(), rows: shard.rows }
+        };
+        let mut shards: Vec<BinnedShard> = self.shards.iter().map(copy).collect();
+        let groups = group_ranges(layout.columns().len());
+        pool.each(&mut shards, |_, rows| rows.group(&groups));
+
+        Dataset {
+            layout,
+            plan: self.plan,
+            shards: shards.into_iter().map(Arc::new).collect(),
+            target: self.target.clone(),
+            weight: self.weight.clone(),
+        }
+    }
 }
 
 /// Bins rows chunk after chunk.
@@ -318,6 +343,39 @@ mod tests {
     use super::*;
     use crate::data::Column;
     use swarmwood_model::{Feature, Kind};
+
+    #[test]
+    fn rows_with_some_features_are_binned_as_they_were() {
+        let rows = 9000;
+        let flag = |at: usize| {
+            Column::Number((0..rows).map(|row| f64::from(u8::from(row % 4 == at))).collect())
+        };
+        let number = Column::Number(
+            (0..rows).map(|row| if row % 7 == 0 { f64::NAN } else { row as f64 }).collect(),
+        );
+        let columns = vec![flag(0), number, flag(1), Column::Number(vec![5.0; rows]), flag(2)];
+        let chunk = Chunk { columns, rows, target: vec![1.0; rows], ..Chunk::default() };
+        let features: Vec<Feature> =
+            (0..5).map(|at| Feature { name: format!("x{at}"), kind: Kind::Number }).collect();
+        let pool = Pool::new(2).unwrap();
+        let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
+        assert!(layout.columns().len() < 4, "the flags share a column");
+        let data = Dataset::from_chunk(&chunk, layout, &pool);
+
+        for kept in [[true, true, false, true, false], [false, false, true, false, true], [true; 5]]
+        {
+            let some = data.with_features(&kept, &pool);
+            let built = Dataset::from_chunk(&chunk, data.layout.with_features(&kept), &pool);
+            assert_eq!(some.layout, built.layout);
+            for (own, other) in some.shards.iter().zip(&built.shards) {
+                assert_eq!(own.columns, other.columns);
+                let records = |shard: &BinnedShard| -> Vec<Vec<u8>> {
+                    shard.groups.iter().map(|group| group.records.clone()).collect()
+                };
+                assert_eq!(records(own), records(other));
+            }
+        }
+    }
 
     #[test]
     fn dealing_and_gathering_are_inverse() {

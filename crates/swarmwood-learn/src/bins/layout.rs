@@ -305,6 +305,33 @@ impl Layout {
         self.placed_again(&constant, |column| column != conflict.column)
     }
 
+    /// The same bins where only some features of the schema are stored, each in a column of its
+    /// own; no rule is made from the others.
+    #[must_use]
+    pub fn with_features(&self, kept: &[bool]) -> Self {
+        let is_stored =
+            |at: usize| self.places[at] != FeaturePlace::Dropped && kept[self.sources[at] as usize];
+        let constant: Vec<bool> = (0..self.places.len()).map(|at| !is_stored(at)).collect();
+        Layout::place(self.features.clone(), self.sources.clone(), &constant, &[])
+    }
+
+    /// The stored column of a feature, and the feature's own code of each stored code; `None` if it
+    /// is constant.
+    pub(crate) fn own_codes(&self, feature: usize) -> Option<(usize, [u8; CODES])> {
+        let mut own: [u8; CODES] = std::array::from_fn(|code| code as u8);
+        match self.places[feature] {
+            FeaturePlace::Dropped => None,
+            FeaturePlace::Alone { column } => Some((column, own)),
+            FeaturePlace::Bundled { column, default, first } => {
+                own.fill(default);
+                let codes =
+                    (1..=self.features[feature].bins() as u8).filter(|&code| code != default);
+                codes.for_each(|code| own[usize::from(stored_code(code, default, first))] = code);
+                Some((column, own))
+            }
+        }
+    }
+
     /// The same bins with other constant features, and with some of the bundles.
     fn placed_again(&self, constant: &[bool], keep: impl Fn(usize) -> bool) -> Self {
         let kept = |column: &usize| keep(*column) && self.columns[*column].features.len() > 1;
