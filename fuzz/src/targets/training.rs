@@ -74,6 +74,9 @@ fn parameter(spec: &ParamSpec, bytes: &mut ByteSource<'_>) -> String {
         AllowedValues::Choices(choices) => choices[bytes.below(choices.len())].name.to_string(),
         AllowedValues::Switch => ["false", "true"][bytes.below(2)].to_string(),
         AllowedValues::Matrix => bytes.choose(&["none", "0,1;5,0", "0,1,2;1,0,1;0,0,0"]).into(),
+        AllowedValues::ByFeature { .. } => {
+            bytes.choose(&["none", "a:+", "a:1,b:2", "[1,0]"]).into()
+        }
         AllowedValues::Whole { min, max } => {
             let largest = if COSTS.contains(&spec.name) { min + 6 } else { max };
             let number = match bytes.below(8) {
