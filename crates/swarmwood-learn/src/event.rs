@@ -30,9 +30,11 @@ impl Stage {
     pub const SWARM: Stage = Stage { name: "swarm", step: "iteration" };
     /// Visits to the trees of the best particle, whose rules are replaced one at a time.
     pub const LOCAL_SEARCH: Stage = Stage { name: "local search", step: "visit" };
+    /// Sets of features that are compared, where a model may use only some.
+    pub const FEATURES: Stage = Stage { name: "features", step: "set" };
 
     /// Every stage, for whoever reads their names again.
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 9] = [
         Stage::BOOSTING,
         Stage::PRETRAINING,
         Stage::COMPARING,
@@ -41,6 +43,7 @@ impl Stage {
         Stage::DESCENTS,
         Stage::SWARM,
         Stage::LOCAL_SEARCH,
+        Stage::FEATURES,
     ];
 
     /// The stage with a name.

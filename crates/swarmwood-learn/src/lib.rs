@@ -12,6 +12,7 @@ pub mod ensemble;
 pub mod ensemble_fit;
 pub mod event;
 pub mod execution;
+pub mod feature_selection;
 pub mod fold_split;
 pub mod greedy;
 mod isotonic;

@@ -88,6 +88,7 @@ const MODULES: &[ModuleLayers] = &[
             &["ridge"],
             &["stats"],
             &["greedy", "linear", "cart"],
+            &["feature_selection"],
             &["ensemble", "tree_search"],
             &["tree_sum"],
         ],

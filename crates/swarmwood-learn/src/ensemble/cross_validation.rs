@@ -15,6 +15,7 @@ use crate::fold_split::FoldSplit;
 use crate::greedy::{self, GreedyConfig};
 use crate::metric::EvalMetric;
 use crate::objective::Objective;
+use crate::pool::Pool;
 use crate::stats::{BackendError, TrainingSet};
 
 /// Parts that the rows are split into.
@@ -28,6 +29,21 @@ const FOLD_STREAM: u64 = 4 << 32;
 pub struct CvFold {
     train: Dataset,
     test: Dataset,
+}
+
+impl CvFold {
+    /// The training rows.
+    pub fn train(&self) -> &Dataset {
+        &self.train
+    }
+
+    /// The same rows with only some features of the schema.
+    pub fn with_features(&self, kept: &[bool], pool: &Pool) -> CvFold {
+        CvFold {
+            train: self.train.with_features(kept, pool),
+            test: self.test.with_features(kept, pool),
+        }
+    }
 }
 
 /// Predictions of a candidate for the test rows of a fold.
@@ -105,6 +121,21 @@ pub fn fit_fold(
     };
     let held_out = held_out(test, &scores, shift, objective);
     Ok(FoldPrediction { held_out, work: budget.spent() })
+}
+
+/// Fits greedy boosting to the training rows of a fold and predicts its test rows.
+pub fn fit_greedy(
+    fold: &CvFold,
+    config: &GreedyConfig,
+    set: TrainingSet<'_>,
+    context: Context<'_>,
+) -> Result<OutOfFold, BackendError> {
+    let budget = context.budget.clone().with_work_limit(u64::MAX);
+    let context = Context { budget: &budget, ..context };
+    let (test, objective) = (&fold.test, set.objective);
+    let set = TrainingSet { data: &fold.train, valid: Some(test), ..set };
+    let fit = greedy::train(set, config, context, &mut |_| ())?.ensemble;
+    Ok(held_out(test, &fit.valid_scores, fit.shift, objective))
 }
 
 fn held_out(

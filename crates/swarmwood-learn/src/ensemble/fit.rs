@@ -189,6 +189,15 @@ impl<'a> Ensemble<'a> {
         self.client.layout().features().len()
     }
 
+    /// The features that rules can be made from.
+    pub fn stored_features(&self) -> Vec<usize> {
+        let columns = self.client.layout().columns().iter();
+        let mut stored: Vec<usize> =
+            columns.flat_map(|column| &column.features).map(|&feature| feature as usize).collect();
+        stored.sort_unstable();
+        stored
+    }
+
     /// Messages sent to the rows so far.
     #[cfg(test)]
     pub fn messages(&self) -> u64 {

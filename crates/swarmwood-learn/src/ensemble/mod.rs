@@ -18,9 +18,11 @@
 //! rows that it has, and a resumed run replays the results of finished tasks.
 
 mod backfit;
+mod budget_cost;
 mod candidates;
 mod cross_validation;
 mod fallback;
+mod feature_budget;
 mod fit;
 mod fit_state;
 mod full_fit;
@@ -37,14 +39,19 @@ use swarmwood_search::Datum;
 
 use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
+use crate::feature_selection::{FeatureBudget, SelectionConfig};
 use crate::greedy::lookahead::Lookahead;
 use crate::greedy::{self, Growth};
 use crate::metric::EvalMetric;
 use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
+pub use budget_cost::{BudgetCost, budget_cost};
+pub use feature_budget::FeatureBudgetReport;
+use feature_budget::FeatureChoice;
 use fit::Ensemble;
 pub use out_of_fold::CrossValidatedMetric;
+use search::EnsembleSearch;
 
 /// The size of an ensemble and how its trees grow.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -137,6 +144,8 @@ type FitObserver<'t> = dyn FnMut(FitPhase, usize, usize, &Ensemble<'_>) + 't;
 pub struct EnsembleSearchConfig {
     /// Shapes to choose from; the first is the default one.
     pub shapes: Vec<EnsembleShape>,
+    /// How many features the ensemble may use; `None` for all.
+    pub features: Option<FeatureBudget>,
 }
 
 /// The cross-validated score of a candidate.
@@ -220,6 +229,8 @@ pub struct EnsembleSearchFit {
     pub ensemble: EnsembleFit,
     /// What was chosen, and why.
     pub report: EnsembleSearchReport,
+    /// The features of a budget.
+    pub features: Option<FeatureBudgetReport>,
 }
 
 /// Why a search failed.
@@ -254,6 +265,17 @@ pub fn train<'a>(
     past: Option<&Datum>,
     observer: &'a mut PlanObserver<'a>,
 ) -> Result<EnsembleSearchFit, EnsembleSearchError> {
-    let log = TaskLog::new(past, observer)?;
-    search::EnsembleSearch::new(set, config, context, log)?.run()
+    let Some(budget) = &config.features else {
+        let log = TaskLog::new(past, observer)?;
+        return EnsembleSearch::new(set, config, context, log)?.run();
+    };
+
+    let (data, valid);
+    let mut log = TaskLog::new(past, &mut *observer)?;
+    let EnsembleShape { seed, memory, .. } = config.shapes[0];
+    let selection = SelectionConfig { seed, memory, most_work: u64::MAX };
+    let choice = FeatureChoice::new(set, budget, selection, context, &mut log)?;
+    (data, valid) = choice.restricted(context);
+    let restricted = TrainingSet { data: &data, valid: valid.as_ref(), ..set };
+    EnsembleSearch::new(restricted, config, context, log)?.with_features(choice).run()
 }

@@ -32,6 +32,7 @@ pub fn search(
     observer: &mut FitObserver<'_>,
 ) -> Result<(), BackendError> {
     let (trees, features) = (ensemble.trees.len(), ensemble.features());
+    let stored = ensemble.stored_features();
     for iteration in iterations.clone() {
         if ensemble.is_exhausted() {
             break;
@@ -43,8 +44,8 @@ pub fn search(
         let chosen = stream.sample_without(trees, REPLACED.min(trees));
         let half_of_features = |_| {
             let mut allowed = vec![false; features];
-            let drawn = stream.sample_without(features, features.div_ceil(2));
-            drawn.into_iter().for_each(|at| allowed[at] = true);
+            let drawn = stream.sample_without(stored.len(), stored.len().div_ceil(2));
+            drawn.into_iter().for_each(|at| allowed[stored[at]] = true);
             allowed
         };
         if !ensemble.ruin(&chosen, half_of_features)? {

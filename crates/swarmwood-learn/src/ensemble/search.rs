@@ -13,6 +13,7 @@ use swarmwood_search::Datum;
 use super::candidates::{self, Candidate, DataProfile, FitMethod};
 use super::cross_validation::{self, CvFold};
 use super::fallback::{Fallback, FallbackPhase};
+use super::feature_budget::FeatureChoice;
 use super::full_fit::Baseline;
 use super::out_of_fold::FoldScore;
 use super::plan_size::PlanSize;
@@ -53,7 +54,7 @@ pub(super) struct EnsembleSearch<'a> {
     /// The shapes to choose from, the default one first; they look ahead if that pays.
     pub(super) shapes: Vec<EnsembleShape>,
     pub(super) context: Context<'a>,
-    single_thread: Pool,
+    pub(super) single_thread: Pool,
     pub(super) folds: Vec<CvFold>,
     pub(super) profile: DataProfile,
     size: PlanSize,
@@ -69,13 +70,15 @@ pub(super) struct EnsembleSearch<'a> {
     pub(super) baseline: Option<Baseline>,
     /// A search fitted to all rows before the choice is made.
     pub(super) fallback: Option<Fallback>,
+    /// The choice of features, where a budget limits them.
+    pub(super) features: Option<FeatureChoice<'a>>,
     pub(super) log: TaskLog<'a>,
     /// Whether a part of the plan was left out.
     cut_short: bool,
 }
 
 /// The scores of a candidate on some of the folds, and the trees that it took.
-type FoldScores = (Vec<FoldScore>, u64);
+pub(super) type FoldScores = (Vec<FoldScore>, u64);
 
 impl<'a> EnsembleSearch<'a> {
     pub(super) fn new(
@@ -107,9 +110,15 @@ impl<'a> EnsembleSearch<'a> {
             planned: 0,
             baseline: None,
             fallback: None,
+            features: None,
             log,
             cut_short: false,
         })
+    }
+
+    /// The same search on rows that a budget has left only some features.
+    pub(super) fn with_features(self, features: FeatureChoice<'a>) -> Self {
+        EnsembleSearch { features: Some(features), ..self }
     }
 
     /// Carries out the plan.
@@ -126,7 +135,7 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_baseline(&greedy[0])?;
         self.rungs = self.size.rungs(self.set.data.rows());
         let folds = self.rungs.last().map_or(0, |rung| rung.end);
-        let (data, classes) = (self.set.data, self.profile.classes);
+        let (data, classes) = (self.whole_data(), self.profile.classes);
         self.folds = cross_validation::split(data, classes, folds, shape.seed, self.context);
         self.planned = self.count_candidates(greedy.len());
 
@@ -150,6 +159,7 @@ impl<'a> EnsembleSearch<'a> {
         let strategies = self.strategies()?;
         let kept = self.size.searches_kept(self.shapes.len());
         self.halve(strategies, [kept, FINALISTS])?;
+        self.score_all_features()?;
         self.finish()
     }
 
@@ -308,6 +318,10 @@ impl<'a> EnsembleSearch<'a> {
     ) -> Result<(), EnsembleSearchError> {
         let is_new = |candidate: &&Candidate| self.scored(candidate).folds.len() < folds.end;
         let todo: Vec<Candidate> = candidates.iter().filter(is_new).cloned().collect();
+        if !todo.is_empty() && !self.choose_in_folds(folds.clone())? {
+            self.cut_short = true;
+            return Ok(());
+        }
         let mut rest = &todo[..];
         while !rest.is_empty() {
             if let Some((result, work)) = self.log.recall(&key_of(&rest[0], &folds))? {
@@ -379,16 +393,19 @@ impl<'a> EnsembleSearch<'a> {
         candidates: &[Candidate],
         folds: Range<usize>,
     ) -> Result<Option<Vec<FoldScores>>, BackendError> {
-        let count = folds.len();
-        let task = |task: Task| match task.rows {
-            TaskRows::Fold(fold) => Task { rows: TaskRows::Fold(folds.start + fold), ..task },
-            rows => Task { rows, ..task },
-        };
-        let tasks: Vec<Task> =
-            Task::cross_validation(candidates.len(), count).into_iter().map(task).collect();
+        self.score_on(candidates, &self.folds[folds])
+    }
+
+    /// The same on any folds.
+    pub(super) fn score_on(
+        &self,
+        candidates: &[Candidate],
+        folds: &[CvFold],
+    ) -> Result<Option<Vec<FoldScores>>, BackendError> {
+        let tasks = Task::cross_validation(candidates.len(), folds.len());
         let on_one_thread = Context { pool: &self.single_thread, ..self.context };
         let link = self.profile.classes.then(|| self.set.objective.link());
-        let (folds, set) = (&self.folds, self.set);
+        let set = self.set;
         let results = run_tasks(self.context, &tasks, |task| {
             let TaskRows::Fold(fold) = task.rows else { unreachable!("all tasks have a fold") };
             let candidate = &candidates[task.candidate];
@@ -426,7 +443,7 @@ impl<'a> EnsembleSearch<'a> {
     }
 
     /// The best greedy candidate; the one fitted to all rows where none was scored.
-    fn best_greedy(&self) -> ScoredCandidate {
+    pub(super) fn best_greedy(&self) -> ScoredCandidate {
         let greedy = self.scored.iter().filter(|scored| !scored.is_search());
         let best = greedy.min_by(|a, b| scored::compare(a, b)).cloned();
         best.unwrap_or_else(|| {
@@ -538,7 +555,8 @@ impl<'a> EnsembleSearch<'a> {
 
         let mut ensemble = fit.ensemble;
         scale_scores(&mut ensemble, chosen.factor());
-        Ok(EnsembleSearchFit { ensemble, report })
+        let features = self.features.as_ref().map(FeatureChoice::report);
+        Ok(EnsembleSearchFit { ensemble, report, features })
     }
 
     pub(super) fn interrupted(&self) -> bool {
