@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use swarmwood::memory::parse_size;
 use swarmwood::params::{AllowedValues, Gather, ParamSpec, TABLE};
 use swarmwood::read::{DecimalSign, Source, TaskChoice, TextEncoding, TextFormat};
+use swarmwood::{Error, Result};
 
 use crate::console::Console;
 
@@ -64,6 +65,28 @@ fn short_help(spec: &ParamSpec) -> String {
         "0" | "none" => first_clause.to_string(),
         default => format!("{first_clause} [default: {default}]"),
     }
+}
+
+/// The text of a parameter. One with values by feature may be given as a file: JSON, or CSV with a
+/// header and lines of a name and a value.
+pub fn parameter_text(spec: &ParamSpec, text: &str) -> Result<String> {
+    let path = Path::new(text);
+    if !matches!(spec.allowed, AllowedValues::ByFeature { .. }) || !path.is_file() {
+        return Ok(text.to_string());
+    }
+    let content = std::fs::read_to_string(path)
+        .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    let content = content.trim();
+    if content.starts_with(['{', '[']) {
+        return Ok(content.to_string());
+    }
+    let entry = |line: &str| match line.rsplit_once(',') {
+        Some((name, value)) if name.starts_with('"') => format!("{name}:{value}"),
+        Some((name, value)) => format!("\"{}\":{value}", name.trim().replace('"', "\"\"")),
+        None => line.to_string(),
+    };
+    let lines = content.lines().skip(1).filter(|line| !line.trim().is_empty());
+    Ok(lines.map(entry).collect::<Vec<_>>().join(","))
 }
 
 /// Accepts any text, but knows the values of a choice for help and completions.

@@ -1,5 +1,6 @@
 //! `swarmwood train`: read, train, store, report.
 
+mod feature_summary;
 mod progress;
 mod request;
 mod search_summary;

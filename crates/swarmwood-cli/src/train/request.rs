@@ -70,7 +70,7 @@ impl TrainRequest {
         let inputs = InputValues::new(flags, file);
         for spec in TABLE {
             if let Some(text) = flags.get_one::<String>(spec.name) {
-                gather.set(spec.name, text);
+                gather.set(spec.name, &flags::parameter_text(spec, text)?);
             }
         }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use swarmwood::model::TargetKind;
 use swarmwood::train::TrainResult;
 
+use super::feature_summary::{features_json, features_text};
 use super::request::TrainRequest;
 use super::search_summary::{search_json, search_text};
 use crate::format::{count, number};
@@ -28,6 +29,7 @@ impl TrainSummary {
         let rounds = count(trained.rounds, "round");
         let mut text = format!("{rounds} in {train:.3} s, after {bin:.3} s of binning\n");
         text.push_str(&search_text(trained));
+        text.push_str(&features_text(trained));
         text.push_str(&self.metrics_text());
         if let Some(path) = &request.out {
             text.push_str(&format!("model written to {}\n", path.display()));
@@ -78,6 +80,7 @@ impl TrainSummary {
             "features": schema.features.len(),
             "rounds": trained.rounds,
             "search": search_json(trained),
+            "feature_budget": features_json(trained),
             "interactions": interactions_json(&trained.model),
             "seconds": {
                 "read": self.read_seconds,

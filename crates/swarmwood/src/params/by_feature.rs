@@ -45,6 +45,10 @@ pub trait FeatureSetting: Sized + Copy {
     fn read(word: &str) -> Option<Self>;
     /// Converts a whole number.
     fn of_integer(number: i128) -> Option<Self>;
+    /// Converts a finite number.
+    fn of_real(_: f64) -> Option<Self> {
+        None
+    }
     /// The word beside a name.
     fn word(&self) -> String;
     /// The number in a list of positions.
@@ -89,6 +93,42 @@ impl FeatureSetting for MonotoneSetting {
             None => "0",
         }
         .to_string()
+    }
+}
+
+/// What a feature costs, from 0 up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FeatureCost(f64);
+
+impl FeatureCost {
+    /// The cost of a feature without one.
+    pub const DEFAULT: FeatureCost = FeatureCost(1.0);
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl FeatureSetting for FeatureCost {
+    fn read(word: &str) -> Option<Self> {
+        word.parse().ok().and_then(Self::of_real)
+    }
+
+    fn of_integer(number: i128) -> Option<Self> {
+        Self::of_real(number as f64)
+    }
+
+    fn of_real(number: f64) -> Option<Self> {
+        (number.is_finite() && number >= 0.0).then_some(FeatureCost(number))
+    }
+
+    fn word(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn digits(&self) -> String {
+        self.0.to_string()
     }
 }
 
@@ -197,6 +237,7 @@ fn named<T>(entries: Vec<(String, T)>) -> Option<ByFeature<T>> {
 fn setting<T: FeatureSetting>(value: &ParamValue) -> Option<T> {
     match value {
         ParamValue::Integer(number) => T::of_integer(*number),
+        ParamValue::Real(number) if number.is_finite() => T::of_real(*number),
         ParamValue::Text(word) => T::read(word.trim()),
         _ => None,
     }

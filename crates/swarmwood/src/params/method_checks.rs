@@ -27,11 +27,21 @@ pub(super) fn check_bins(params: &Params, violations: &mut Vec<Violation>) {
     }
 }
 
+/// Costs say nothing without a limit.
+fn check_feature_budget(params: &Params, violations: &mut Vec<Violation>) {
+    if !params.feature_cost.is_empty() && params.max_feature_cost == 0.0 {
+        let message =
+            Message::from("needs a limit of the total cost; add ").setting("max_feature_cost", 100);
+        violations.push(violation("feature_cost", message));
+    }
+}
+
 /// Greedy boosting.
 pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
     if params.booster == Booster::Gblinear {
         return;
     }
+    check_feature_budget(params, violations);
 
     let Params { depth, growth, .. } = *params;
     if depth == 0 && growth != Growth::Leaf {
@@ -57,6 +67,7 @@ pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
 /// least one tree.
 pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violation>) {
     check_bins(params, violations);
+    check_feature_budget(params, violations);
     let method = params.method.name();
     let Params { max_leaves, trees, depth, growth, total_leaves, .. } = *params;
 

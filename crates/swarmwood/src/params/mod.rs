@@ -21,7 +21,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use by_feature::{ByFeature, FeatureSetting, MonotoneSetting};
+pub use by_feature::{ByFeature, FeatureCost, FeatureSetting, MonotoneSetting};
 pub use check::ValidParams;
 pub use gather::Gather;
 pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
@@ -122,6 +122,11 @@ impl Params {
     /// Whether the model will be a linear function instead of trees.
     pub fn is_linear(&self) -> bool {
         self.method.spec().uses("booster") && self.booster == Booster::Gblinear
+    }
+
+    /// Whether a model may use only some features.
+    pub fn has_feature_budget(&self) -> bool {
+        self.max_features > 0 || self.max_feature_cost > 0.0
     }
 
     /// The greatest depth a tree may have; [`usize::MAX`] if there is no limit.

@@ -4,7 +4,7 @@
 //! configuration file and its entry in `docs/parameters.md`. To add a parameter, add a line here
 //! and its name to the learners in `methods` that use it. They say where their defaults differ.
 
-use super::by_feature::{ByFeature, MonotoneSetting};
+use super::by_feature::{ByFeature, FeatureCost, MonotoneSetting};
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
 use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
@@ -400,6 +400,17 @@ table! {
     monotone: ByFeature<MonotoneSetting> = ByFeature::default(),
         Constraints, AllowedValues::ByFeature { example: "income:+,debt:-" },
         aliases ["monotonic_cst", "monotone_constraints"], only [TREES];
+    /// maximum number of features that the model uses; which ones is part of the search; 0 is no
+    /// limit
+    max_features: usize = 0,
+        Constraints, AllowedValues::whole(0, 1 << 20), aliases [], only [TREES];
+    /// cost of using a feature in the model, once; 1 for features that are not named
+    feature_cost: ByFeature<FeatureCost> = ByFeature::default(),
+        Constraints, AllowedValues::ByFeature { example: "age:1,mri:200" }, aliases [],
+        only [TREES];
+    /// maximum total cost of the features that the model uses; 0 is no limit
+    max_feature_cost: f64 = 0.0,
+        Constraints, AllowedValues::from(0.0), aliases [], only [TREES];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

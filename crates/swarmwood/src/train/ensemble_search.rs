@@ -16,7 +16,7 @@ use swarmwood_search::Datum;
 use super::checkpoint_writer::CheckpointWriter;
 use super::event_log::EventLog;
 use super::trees::{KEPT_BYTES, constant_columns, measured};
-use super::{Job, Learner, TrainResult, binning};
+use super::{Job, Learner, TrainResult, binning, feature_budget};
 use crate::message::Message;
 use crate::params::{Growth, Method, Params};
 use crate::{Error, Result};
@@ -73,6 +73,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         train_metrics,
         valid_metrics,
         search: Some(found.report),
+        features: found.features,
         swarm: None,
         tree: None,
         warnings,
@@ -120,7 +121,10 @@ fn search(
         }
     };
 
-    let config = config(job.params);
+    let config = EnsembleSearchConfig {
+        shapes: shapes(job.params),
+        features: feature_budget::budget(job.params, &job.rows.schema)?,
+    };
     let set = TrainingSet::new(data, valid, job.objective).with_constraints(job.constraints);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
     if let Some(failure) = failure {
@@ -160,7 +164,7 @@ fn note_of(report: &EnsembleSearchReport, params: &Params, budget: &Budget) -> O
     ))
 }
 
-fn config(params: &Params) -> EnsembleSearchConfig {
+fn shapes(params: &Params) -> Vec<EnsembleShape> {
     let growth = match params.growth {
         Growth::Depth => greedy::Growth::Depth,
         Growth::Auto | Growth::Leaf => greedy::Growth::Leaf,
@@ -182,13 +186,12 @@ fn config(params: &Params) -> EnsembleSearchConfig {
         memory: KEPT_BYTES,
         lookahead: Lookahead::Off,
     };
-    let shapes = match total_leaves(params) {
+    match total_leaves(params) {
         None => vec![shape(trees(params), most_leaves(params))],
         Some(total) => {
             tree_sizes(total).into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
         }
-    };
-    EnsembleSearchConfig { shapes }
+    }
 }
 
 /// The leaves of all trees together, if the search may distribute them; `None` if the size of trees or

@@ -4,7 +4,7 @@ use swarmwood_learn::event::{Event, SearchStatus, Stage};
 use swarmwood_search::Datum;
 
 /// Stages that events may name; a checkpoint stores their positions in this list.
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage::COMPARING,
     Stage::BOOSTING,
     Stage::SWEEPS,
@@ -12,6 +12,7 @@ const STAGES: [Stage; 7] = [
     Stage::SWARM,
     Stage::PRETRAINING,
     Stage::DESCENTS,
+    Stage::FEATURES,
 ];
 
 /// What events may measure, by position as well.

@@ -36,6 +36,10 @@ impl Learner for GreedyBoosting {
         params: &ValidParams,
         budget: &Budget,
     ) -> Result<Option<FoldFit>> {
+        // Folds share bins; a feature budget chooses in each of them.
+        if params.has_feature_budget() {
+            return Ok(None);
+        }
         let pool = Pool::new(1).map_err(Error::Run)?;
         let fit = if params.is_linear() {
             folds.fit_linear(fold, params, &pool, budget)

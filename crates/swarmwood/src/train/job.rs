@@ -116,6 +116,7 @@ impl Job<'_> {
             train_metrics,
             valid_metrics,
             search: None,
+            features: None,
             swarm: None,
             tree: None,
             warnings: Vec::new(),

@@ -33,6 +33,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         train_metrics,
         valid_metrics,
         search: None,
+        features: None,
         swarm: None,
         tree: None,
         warnings: Vec::new(),

@@ -9,6 +9,7 @@ mod constraints;
 mod distinct_rows;
 mod ensemble_search;
 mod event_log;
+mod feature_budget;
 mod fold;
 mod greedy;
 mod job;

@@ -198,6 +198,7 @@ fn run<C: ParticleCode>(
         train_metrics,
         valid_metrics,
         search: None,
+        features: None,
         swarm: Some(swarm),
         tree: None,
         warnings,

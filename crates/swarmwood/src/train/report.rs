@@ -1,6 +1,6 @@
 //! The result of a training run: the model, its metrics, and the report of its search.
 
-use swarmwood_learn::ensemble::EnsembleSearchReport;
+use swarmwood_learn::ensemble::{EnsembleSearchReport, FeatureBudgetReport};
 use swarmwood_learn::tree_search::TreeCandidateScore;
 use swarmwood_model::Model;
 
@@ -27,6 +27,8 @@ pub struct TrainResult {
     pub valid_metrics: Vec<(&'static str, f64)>,
     /// The report of the ensemble search.
     pub search: Option<EnsembleSearchReport>,
+    /// The features that a feature budget left the model.
+    pub features: Option<FeatureBudgetReport>,
     /// The report of a published particle swarm over ensembles.
     pub swarm: Option<SwarmReport>,
     /// The report of a method that makes one tree.

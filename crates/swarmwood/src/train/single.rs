@@ -139,6 +139,7 @@ fn train(
         train_metrics,
         valid_metrics,
         search: None,
+        features: None,
         swarm: None,
         tree: Some(report),
         warnings,

@@ -14,7 +14,7 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
-use super::{Job, TrainResult, add_rows, binning};
+use super::{Job, TrainResult, add_rows, binning, feature_budget};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
@@ -41,9 +41,15 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     check_memory(job.params, &data)?;
     let warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
+    let settings = settings(job);
+    let rows = (&data, valid.as_ref());
+    let (data, valid, features) = match feature_budget::restrict(job, rows, &settings, observer)? {
+        Some(rows) => (rows.data, rows.valid, Some(rows.report)),
+        None => (data, valid, None),
+    };
     let set =
         TrainingSet::new(&data, valid.as_ref(), job.objective).with_constraints(job.constraints);
-    let fit = greedy::train(set, &settings(job), job.context(), observer)?;
+    let fit = greedy::train(set, &settings, job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.round_notes(fit.rounds, fit.rounds_done);
     let (model, train_metrics, valid_metrics) = measured(fit.ensemble, job, data, valid);
@@ -56,6 +62,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         train_metrics,
         valid_metrics,
         search: None,
+        features,
         swarm: None,
         tree: None,
         warnings,

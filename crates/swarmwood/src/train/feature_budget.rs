@@ -1,0 +1,73 @@
+//! The feature budget of the parameters, and what a run under it reports.
+
+use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::ensemble::{FeatureBudgetReport, budget_cost};
+use swarmwood_learn::event::{Event, Stage};
+use swarmwood_learn::feature_selection::{FeatureBudget, SelectionConfig, select};
+use swarmwood_learn::greedy::GreedyConfig;
+use swarmwood_learn::stats::TrainingSet;
+use swarmwood_model::Schema;
+
+use super::Job;
+use super::trees::KEPT_BYTES;
+use crate::params::{FeatureCost, Params};
+use crate::{Error, Result};
+
+/// The budget of the parameters; `None` if a model may use all features.
+pub(super) fn budget(params: &Params, schema: &Schema) -> Result<Option<FeatureBudget>> {
+    let costs = params
+        .feature_cost
+        .resolve(schema, FeatureCost::DEFAULT, "feature_cost")
+        .map_err(Error::Parameters)?;
+    if !params.has_feature_budget() {
+        return Ok(None);
+    }
+    let (most, most_cost) = (params.max_features, params.max_feature_cost);
+    Ok(Some(FeatureBudget {
+        most: if most == 0 { usize::MAX } else { most },
+        costs: costs.into_iter().map(FeatureCost::value).collect(),
+        most_cost: if most_cost == 0.0 { f64::INFINITY } else { most_cost },
+    }))
+}
+
+/// Rows with the features of a budget alone: the training and the validation rows.
+pub(super) struct BudgetedRows {
+    pub(super) data: Dataset,
+    pub(super) valid: Option<Dataset>,
+    pub(super) report: FeatureBudgetReport,
+}
+
+/// Chooses the features of greedy boosting on all rows. What the budget costs is found by
+/// cross-validation, in which features are chosen without the held-out rows.
+pub(super) fn restrict(
+    job: &Job<'_>,
+    (data, valid): (&Dataset, Option<&Dataset>),
+    config: &GreedyConfig,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<Option<BudgetedRows>> {
+    let Some(budget) = budget(job.params, &job.rows.schema)? else { return Ok(None) };
+    let context = job.context();
+    let set = TrainingSet::new(data, None, job.objective).with_constraints(job.constraints);
+    let selection =
+        SelectionConfig { seed: job.params.seed, memory: KEPT_BYTES, most_work: u64::MAX };
+
+    let found = select(set, &budget, selection, context)?;
+    observer(&Event::new(Stage::FEATURES, found.evaluations, found.evaluations));
+    let cost = budget_cost(set, config, &budget, selection, context)?;
+
+    let kept = found.mask(budget.costs.len());
+    let restrict = |data: &Dataset| data.with_features(&kept, job.pool);
+    let in_folds = cost.as_ref().map_or(&[][..], |cost| &cost.in_folds);
+    let has =
+        |feature: &usize| in_folds.iter().filter(|fold| fold.features.contains(feature)).count();
+    let report = FeatureBudgetReport {
+        chosen_in_folds: found.features.iter().map(has).collect(),
+        folds: in_folds.len(),
+        cost: budget.cost(&found.features),
+        finished: found.finished && in_folds.iter().all(|fold| fold.finished),
+        features: found.features,
+        within_budget: cost.as_ref().map_or(Vec::new(), |cost| cost.within_budget.clone()),
+        all_features: cost.as_ref().map_or(Vec::new(), |cost| cost.all_features.clone()),
+    };
+    Ok(Some(BudgetedRows { data: restrict(data), valid: valid.map(restrict), report }))
+}
