@@ -28,6 +28,7 @@ from evidence import (
     compress,
     interactions,
     iris,
+    max_features,
     page,
     raw,
     rules,
@@ -59,6 +60,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "rules": (rules, rules_tables),
     "compress": (compress, compress),
     "interactions": (interactions, interactions),
+    "max-features": (max_features, max_features),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -72,6 +74,7 @@ KNOWN_SETS = {
     "rules": rules.SETS,
     "compress": SETS,
     "interactions": interactions.SETS,
+    "max-features": SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -85,6 +88,7 @@ KNOWN_SIZES = {
     "rules": rules.SIZES,
     "compress": compress.SIZES,
     "interactions": interactions.SIZES,
+    "max-features": max_features.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -228,6 +232,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "rules": rules.CONTENDERS,
         "compress": compress.CONTENDERS,
         "interactions": interactions.CONTENDERS,
+        "max-features": max_features.CONTENDERS,
     }.get(experiment, ())
 
 

@@ -163,6 +163,18 @@ class PeerFits:
 
     def score(self, part: str, setting: Setting, judged: str) -> dict[str, float]:
         """The metrics on the rows of `judged` of a model of the rows of `part`."""
+        peer = self.fitted(part, setting)
+        if judged == "test":
+            self.leaves = sum(peer.leaves())
+        prepare, raw = peer.ways(self.rows.x(judged))["array"]
+        return metrics.score(self.rows.task, raw(prepare()), self.rows.y(judged))
+
+    def model(self, part: str, setting: Setting):
+        """The library's own model of the rows of `part`."""
+        return self.fitted(part, setting).model
+
+    def fitted(self, part: str, setting: Setting):
+        """A peer that is trained on the rows of `part`."""
         by_leaves = self.growth == "leaf"
         shape = Shape(
             task=self.rows.task,
@@ -182,7 +194,4 @@ class PeerFits:
             self.binned[part] = peer.data
         peer.data = self.binned[part]
         peer.train()
-        if judged == "test":
-            self.leaves = sum(peer.leaves())
-        prepare, raw = peer.ways(self.rows.x(judged))["array"]
-        return metrics.score(self.rows.task, raw(prepare()), self.rows.y(judged))
+        return peer
