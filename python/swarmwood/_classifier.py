@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
 from swarmwood._estimator import Estimator
@@ -60,6 +61,9 @@ class Classifier(ClassifierMixin, Estimator):
     def predict(self, X: Any, *, pred_contribs: bool = False) -> NDArray[Any]:
         """Predict class labels, or the contributions of the features to the raw scores.
 
+        Of two classes the second one is predicted where its probability is greater than
+        `threshold_`.
+
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
@@ -82,6 +86,14 @@ class Classifier(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities, in the order of `classes_`."""
         return self._predict(X, "probabilities")
+
+    @property
+    def threshold_(self) -> float | None:
+        """The decision threshold of two classes; None for more classes."""
+        check_is_fitted(self, "_model")
+        if len(self.classes_) != 2:
+            return None
+        return 0.5 if self._model.threshold is None else self._model.threshold
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict class labels after each boosting round."""

@@ -75,6 +75,14 @@ class GreedyBoostClassifier(Rules, Classifier):
     eval_metric : str, default='auto'
         Validation metric of early stopping. One of 'auto' (the loss of the objective);
         'logloss' (log loss); 'accuracy' (share of rows whose class is predicted correctly).
+    threshold : float, default=0.5
+        Two classes: the second one is predicted where its probability is greater than this. A
+        number above 0, below 1.
+    threshold_for : str | None, default=None
+        What the threshold of two classes is chosen for, on rows that the fits have not seen;
+        the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
+        negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
+        and below 1 (precision=0.9).
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -123,6 +131,8 @@ class GreedyBoostClassifier(Rules, Classifier):
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
         eval_metric: str = "auto",
+        threshold: float = 0.5,
+        threshold_for: str | None = None,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -152,6 +162,8 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
+        self.threshold = threshold
+        self.threshold_for = threshold_for
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -396,6 +408,14 @@ class SwarmBoostClassifier(Rules, Classifier):
         three or more classes).
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    threshold : float, default=0.5
+        Two classes: the second one is predicted where its probability is greater than this. A
+        number above 0, below 1.
+    threshold_for : str | None, default=None
+        What the threshold of two classes is chosen for, on rows that the fits have not seen;
+        the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
+        negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
+        and below 1 (precision=0.9).
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -484,6 +504,8 @@ class SwarmBoostClassifier(Rules, Classifier):
         random_state: Any = None,
         objective: str = "auto",
         validation_fraction: float = 0.0,
+        threshold: float = 0.5,
+        threshold_for: str | None = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -519,6 +541,8 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.random_state = random_state
         self.objective = objective
         self.validation_fraction = validation_fraction
+        self.threshold = threshold
+        self.threshold_for = threshold_for
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -866,6 +890,14 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         the same data give the same model.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    threshold : float, default=0.5
+        Two classes: the second one is predicted where its probability is greater than this. A
+        number above 0, below 1.
+    threshold_for : str | None, default=None
+        What the threshold of two classes is chosen for, on rows that the fits have not seen;
+        the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
+        negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
+        and below 1 (precision=0.9).
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
@@ -942,6 +974,8 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         max_bin: int = 255,
         random_state: Any = None,
         validation_fraction: float = 0.0,
+        threshold: float = 0.5,
+        threshold_for: str | None = None,
         population: int | str = "auto",
         iterations: int | None = None,
         alpha: float = 0.45,
@@ -981,6 +1015,8 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.max_bin = max_bin
         self.random_state = random_state
         self.validation_fraction = validation_fraction
+        self.threshold = threshold
+        self.threshold_for = threshold_for
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1221,6 +1257,14 @@ class TreeSumClassifier(Rules, Classifier):
         three or more classes).
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    threshold : float, default=0.5
+        Two classes: the second one is predicted where its probability is greater than this. A
+        number above 0, below 1.
+    threshold_for : str | None, default=None
+        What the threshold of two classes is chosen for, on rows that the fits have not seen;
+        the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
+        negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
+        and below 1 (precision=0.9).
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1251,6 +1295,8 @@ class TreeSumClassifier(Rules, Classifier):
         random_state: Any = None,
         objective: str = "auto",
         validation_fraction: float = 0.0,
+        threshold: float = 0.5,
+        threshold_for: str | None = None,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -1267,6 +1313,8 @@ class TreeSumClassifier(Rules, Classifier):
         self.random_state = random_state
         self.objective = objective
         self.validation_fraction = validation_fraction
+        self.threshold = threshold
+        self.threshold_for = threshold_for
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight

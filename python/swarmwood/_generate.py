@@ -51,7 +51,7 @@ DESCRIPTIONS = {
 }
 
 #: Parameters for classification or regression alone.
-CLASSIFICATION_PARAMETERS = {"costs", "sensitivity"}
+CLASSIFICATION_PARAMETERS = {"costs", "sensitivity", "threshold", "threshold_for"}
 REGRESSION_PARAMETERS = {"huber_delta", "quantile", "tweedie_power"}
 
 #: Choices for classification or regression alone.
@@ -86,6 +86,7 @@ TYPES = {
     "choice": "str",
     "matrix": "Any",
     "features": "Any",
+    "text": "str",
 }
 
 TASKS = ("Classifier", "Regressor")
@@ -192,7 +193,7 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if entry["name"] == "seed":
         notes.append("None is 0: the same data give the same model")
     else:
-        if default == "None" and entry["kind"] not in ("matrix", "features"):
+        if default == "None" and entry["kind"] not in ("matrix", "features", "text"):
             by_value: dict[str, list[str]] = {}
             for method, value in defaults.items():
                 by_value.setdefault(value, []).append(method)
@@ -205,7 +206,7 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
         notes.append("one of " + "; ".join(f"'{name}' ({help})" for name, help in choices))
     elif entry["kind"] == "features":
         notes.append("a dict of feature names, or a list with one value per feature")
-    elif entry["kind"] in ("integer", "number") and entry["name"] != "seed":
+    elif entry["kind"] in ("integer", "number", "text") and entry["name"] != "seed":
         notes.append(entry["allowed"])
     sentences = [python_names(entry["help"]), *notes]
     return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)

@@ -41,6 +41,7 @@ pub fn command() -> Command {
             "plot",
             "SVG file: reliability diagram of a classifier, or predicted against actual values",
         ))
+        .arg(flags::threshold_flag())
         .arg(flags::first_rounds_flag())
         .args(flags::text_format_flags())
         .arg(flags::max_memory_flag())
@@ -60,7 +61,7 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         .output("plot", plot)
         .check_writable()?;
 
-    let model = store::load(&options.model)?;
+    let model = options.decide(store::load(&options.model)?)?;
     let options = options.with_target(flags, &model);
     let rows = read::matching(&source, &model.schema, &options.read)?;
     console.warnings(&rows.warnings);

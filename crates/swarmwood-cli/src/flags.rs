@@ -39,6 +39,7 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             AllowedValues::Switch => "BOOL",
             AllowedValues::Matrix => "MATRIX",
             AllowedValues::ByFeature { .. } => "FEATURES",
+            AllowedValues::Text(_) => "TEXT",
             AllowedValues::Whole { .. } => "INTEGER",
             AllowedValues::Number { .. } => "NUMBER",
         })
@@ -283,6 +284,15 @@ pub fn text_format(
 /// How a text file is written, by the flags of a command.
 pub fn text_format_of(flags: &ArgMatches, gather: &mut Gather) -> TextFormat {
     text_format(|name, _| flags.get_one::<String>(name).cloned(), gather)
+}
+
+/// Another decision threshold than the model's.
+pub fn threshold_flag() -> Arg {
+    text_flag(
+        "threshold",
+        "NUMBER",
+        "two classes: predict the second one where its probability is greater [default: the model's]",
+    )
 }
 
 /// The memory that rows may need.

@@ -14,9 +14,10 @@ pub fn parameters_json(params: &Params) -> Value {
     let pairs = TABLE.iter().map(|spec| {
         let text = spec.show(params);
         let value = match spec.allowed {
-            AllowedValues::Choices(_) | AllowedValues::Matrix | AllowedValues::ByFeature { .. } => {
-                Value::String(text)
-            }
+            AllowedValues::Choices(_)
+            | AllowedValues::Matrix
+            | AllowedValues::ByFeature { .. }
+            | AllowedValues::Text(_) => Value::String(text),
             AllowedValues::Switch => Value::Bool(text == "true"),
             AllowedValues::Whole { .. } => {
                 text.parse::<u64>().map_or(Value::String(text), Value::from)

@@ -46,6 +46,7 @@ pub fn command() -> Command {
             "put an apostrophe before class names that spreadsheets would take for formulas",
         ))
         .group(ArgGroup::new("what").args(["raw", "leaves", "contributions"]))
+        .arg(flags::threshold_flag())
         .arg(flags::first_rounds_flag())
         .args(flags::text_format_flags())
         .arg(flags::threads_flag())
@@ -65,7 +66,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         .output("out", out)
         .check()?;
 
-    let model = store::load(&options.model)?;
+    let model = options.decide(store::load(&options.model)?)?;
     let scorer = Scorer::new(&model, options.first_rounds, options.threads)?;
     let request = PredictionRequest {
         source: &source,

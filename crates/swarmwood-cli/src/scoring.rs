@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ArgMatches;
-use swarmwood::Result;
+use swarmwood::error::Violation;
 use swarmwood::model::Model;
 use swarmwood::params::Gather;
 use swarmwood::read::ReadOptions;
+use swarmwood::{Error, Result};
 
 use crate::flags;
 
@@ -18,6 +19,8 @@ pub struct ScoringOptions {
     pub read: ReadOptions,
     /// Limits prediction to this number of first rounds.
     pub first_rounds: Option<usize>,
+    /// A decision threshold instead of the model's.
+    pub threshold: Option<f64>,
     /// Number of threads.
     pub threads: usize,
 }
@@ -42,15 +45,38 @@ impl ScoringOptions {
         let model =
             flags.try_get_one::<PathBuf>("model").ok().flatten().cloned().unwrap_or_default();
 
+        // `report` has no threshold.
+        let threshold = flags.try_get_one::<String>("threshold").ok().flatten();
+        if let Some(text) = threshold {
+            gather.set("threshold", text);
+        }
+
         let max_memory = flags::max_memory(flags, &mut gather);
-        let threads = gather.finish()?.threads;
+        let params = gather.finish()?;
 
         Ok(ScoringOptions {
             model,
             read: ReadOptions { format, max_memory, ..ReadOptions::default() },
             first_rounds,
-            threads,
+            threshold: threshold.map(|_| params.threshold),
+            threads: params.threads,
         })
+    }
+
+    /// The model with the decision threshold of the flags, if they have one.
+    pub fn decide(&self, mut model: Model) -> Result<Model> {
+        let Some(threshold) = self.threshold else { return Ok(model) };
+        let classes = model.schema.target.kind.classes().len();
+        if classes != 2 {
+            let message = format!(
+                "is for models of two classes, but {} predicts {}",
+                self.model.display(),
+                if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") }
+            );
+            return Err(Error::Parameters(vec![Violation::new("threshold", message)]));
+        }
+        model.calibration.threshold = Some(threshold);
+        Ok(model)
     }
 
     /// Adds the columns that rows with a known target have.

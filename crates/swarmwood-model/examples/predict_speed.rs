@@ -87,6 +87,7 @@ fn model(shapes: Vec<Shape>) -> Model {
         base: vec![0.0],
         body: Body::Trees(shapes.into_iter().map(|shape| Member { output: 0, shape }).collect()),
         provenance: Provenance::default(),
+        calibration: Calibration::default(),
     }
 }
 

@@ -66,6 +66,18 @@ pub enum ModelError {
         /// The value.
         value: f64,
     },
+    /// A threshold is for two classes.
+    #[error("a decision threshold is for targets of two classes, but this one has {classes}")]
+    ThresholdTarget {
+        /// Number of classes; 0 if the target is a number.
+        classes: usize,
+    },
+    /// A threshold is a probability.
+    #[error("the decision threshold is {threshold}; it must be above 0 and below 1")]
+    Threshold {
+        /// The threshold.
+        threshold: f64,
+    },
     /// The last round is incomplete.
     #[error("{trees} trees are not a whole number of rounds of {outputs} trees each")]
     Rounds {
@@ -257,6 +269,7 @@ impl Model {
     ///     base: vec![0.5],
     ///     body: Body::Trees(vec![]),
     ///     provenance: Provenance::default(),
+    ///     calibration: Calibration::default(),
     /// };
     /// assert!(model.check().is_ok());
     /// model.base[0] = f64::NAN;
@@ -265,6 +278,7 @@ impl Model {
     pub fn check(&self) -> Result<(), ModelError> {
         check_schema(&self.schema)?;
         self.check_link()?;
+        self.check_calibration()?;
         if let Some(output) = self.base.iter().position(|value| !value.is_finite()) {
             return Err(ModelError::Base { output, value: self.base[output] });
         }
@@ -291,6 +305,19 @@ impl Model {
             Link::Softmax => classes >= 3 && bases == classes,
         };
         if fits { Ok(()) } else { Err(ModelError::Link { link: self.link, classes, bases }) }
+    }
+
+    fn check_calibration(&self) -> Result<(), ModelError> {
+        match self.calibration.threshold {
+            Some(_) if self.link != Link::Sigmoid => {
+                let classes = self.schema.target.kind.classes().len();
+                Err(ModelError::ThresholdTarget { classes })
+            }
+            Some(threshold) if !(threshold > 0.0 && threshold < 1.0) => {
+                Err(ModelError::Threshold { threshold })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_members(&self, members: &[Member]) -> Result<(), ModelError> {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::calibration::Calibration;
 use crate::schema::Schema;
 use crate::tree::{Leaf, ObliviousTree, Split, Tree, VectorTree};
 
@@ -22,6 +23,8 @@ pub struct Model {
     pub body: Body,
     /// How the model was trained.
     pub provenance: Provenance,
+    /// How predictions become decisions.
+    pub calibration: Calibration,
 }
 
 impl Model {

@@ -3,6 +3,7 @@
 //! A [`Model`] predicts, explains and prints itself. This crate contains no training code and does
 //! no I/O: formats convert a model to bytes and back, and the caller opens the file.
 
+pub mod calibration;
 pub mod check;
 pub mod ensemble;
 pub mod explain;
@@ -21,6 +22,7 @@ pub mod tree;
 #[cfg(test)]
 mod samples;
 
+pub use calibration::Calibration;
 pub use check::{ModelError, TreeError};
 pub use ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 pub use explain::{ExplainError, Explainer, Importance};

@@ -176,6 +176,8 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
     };
 
+    // Some models of two classes have a threshold.
+    let threshold = (link == Link::Sigmoid && rng.chance(50)).then(|| 0.5 + 0.49 * rng.unit());
     let target = Target { name: "target".into(), kind };
     Model {
         schema: Schema { features, target },
@@ -184,6 +186,7 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         base,
         body,
         provenance,
+        calibration: Calibration { threshold },
     }
 }
 

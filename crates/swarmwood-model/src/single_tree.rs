@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use crate::calibration::Calibration;
 use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::predict::Prediction;
 use crate::schema::{Schema, Target, TargetKind};
@@ -69,6 +70,7 @@ impl Model {
     /// #     base: vec![0.5],
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// // A model with one split: age > 30 adds 2, else 1; it starts from 0.5.
     /// let single = model.single_tree()?;
@@ -122,6 +124,7 @@ impl Model {
             base,
             body: Body::Trees(vec![Member { output: 0, shape: member.shape.clone() }]),
             provenance: Provenance { rows: 0, ..self.provenance.clone() },
+            calibration: Calibration::default(),
         })
     }
 
@@ -136,7 +139,7 @@ impl Model {
             let added = raw[member.output as usize..].iter_mut().zip(values);
             added.for_each(|(raw, value)| *raw += value);
         }
-        self.link.prediction(&raw)
+        self.prediction(&raw)
     }
 }
 

@@ -149,6 +149,7 @@ fn sample(name: &str) -> Model {
             rows: 1234,
             params,
         },
+        calibration: Calibration::default(),
     }
 }
 

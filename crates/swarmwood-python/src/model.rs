@@ -344,6 +344,12 @@ impl PyModel {
         self.model.objective.clone()
     }
 
+    /// The decision threshold of two classes, if it is not one half.
+    #[getter]
+    fn threshold(&self) -> Option<f64> {
+        self.model.calibration.threshold
+    }
+
     /// The parameters it was trained with that had an effect.
     #[getter]
     fn parameters(&self) -> Vec<(String, String)> {

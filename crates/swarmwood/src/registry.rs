@@ -105,8 +105,7 @@ pub fn leaf_loss(params: &Params, target: &TargetKind) -> Result<LeafLoss> {
     }
     if costs.len() != classes {
         let given = costs.len();
-        let target =
-            if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
+        let target = target_text(classes);
         let message = format!(
             "has {given} rows and columns, but the target has {target}; give one for each class"
         );
@@ -122,6 +121,30 @@ pub fn check_task(params: &Params, target: &TargetKind) -> Result<()> {
     fits("method", params.method.name(), ("classes", holds), classes)
 }
 
+/// Whether decisions that the parameters ask for can be made for this target.
+pub fn check_decisions(params: &Params, target: &TargetKind) -> Result<()> {
+    let classes = classes(target);
+    let default = Params::of(params.method);
+    let violations: Vec<Violation> = ["threshold", "threshold_for"]
+        .into_iter()
+        .filter_map(|name| params::find(name).ok())
+        .filter(|spec| classes != 2 && spec.show(params) != spec.show(&default))
+        .map(|spec| {
+            let (value, target) = (spec.show(params), target_text(classes));
+            let message = format!(
+                "is {value}, but a decision threshold is for targets of two classes, and this one \
+                 has {target}; leave it out"
+            );
+            Violation::new(spec.name, message)
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
+}
+
+fn target_text(classes: usize) -> String {
+    if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") }
+}
+
 /// The number of classes; 0 for numbers.
 fn classes(target: &TargetKind) -> usize {
     match target {
@@ -135,7 +158,7 @@ fn fits(name: &str, choice: &str, (wanted, holds): (&str, bool), classes: usize)
     if holds {
         return Ok(());
     }
-    let target = if classes == 0 { "numbers".to_string() } else { format!("{classes} classes") };
+    let target = target_text(classes);
     let auto = params::find(name).map(|spec| spec.default_text()).unwrap_or_default();
     let message = format!(
         "is '{choice}', which is for targets of {wanted}, but the target has {target}; '{auto}' fits every task"

@@ -63,6 +63,7 @@ const MODULES: &[ModuleLayers] = &[
         package: "swarmwood-model",
         rows: &[
             &["number_format", "schema", "tree"],
+            &["calibration"],
             &["ensemble"],
             &["check", "predict", "text"],
             &["explain", "format", "monotone", "samples", "single_tree"],

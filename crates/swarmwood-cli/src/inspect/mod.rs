@@ -175,5 +175,6 @@ fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {
         "features_used": summary.features_used,
         "importances": importances,
         "interactions": interactions_json(model),
+        "threshold": summary.calibration.threshold,
     })
 }

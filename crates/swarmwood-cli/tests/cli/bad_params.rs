@@ -171,6 +171,9 @@ fn random_value(spec: &ParamSpec, rng: &mut TestRng) -> String {
         AllowedValues::ByFeature { .. } => {
             ["none", "[1,0]", "absent:+"][(rng.unit() * 3.0) as usize].to_string()
         }
+        AllowedValues::Text(_) => {
+            ["none", "f1", "cost=5:1", "recall=0.5"][(rng.unit() * 4.0) as usize].to_string()
+        }
         // More threads and trees than this only take time.
         AllowedValues::Whole { min, max } => {
             let high = max.min(if spec.is_called("max_leaves") { 1 << 20 } else { 40 });

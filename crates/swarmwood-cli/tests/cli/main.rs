@@ -6,6 +6,7 @@ mod bad_params;
 mod calibration;
 mod checkpoints;
 mod compress;
+mod decisions;
 mod exports;
 mod files;
 mod happy;

@@ -62,16 +62,8 @@ pub fn split(
     seed: u64,
     context: Context<'_>,
 ) -> Vec<CvFold> {
-    let target = if classes { data.target.to_vec() } else { Vec::new() };
-    let split = |repeat: usize| {
-        let stream = Stream::new(seed, FOLD_STREAM, repeat as u64);
-        FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
-            true => target[a].total_cmp(&target[b]),
-            false => Ordering::Equal,
-        })
-    };
-
-    let splits: Vec<FoldSplit> = (0..folds.div_ceil(FOLDS)).map(split).collect();
+    let splits: Vec<FoldSplit> =
+        (0..folds.div_ceil(FOLDS)).map(|repeat| fold_split(data, classes, seed, repeat)).collect();
     let part = |rows: Vec<usize>| {
         (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
     };
@@ -83,6 +75,16 @@ pub fn split(
         })
     };
     (0..folds).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
+}
+
+/// The folds of all rows, stratified by class; `repeat` is the number of the split.
+pub fn fold_split(data: &Dataset, classes: bool, seed: u64, repeat: usize) -> FoldSplit {
+    let target = if classes { data.target.to_vec() } else { Vec::new() };
+    let stream = Stream::new(seed, FOLD_STREAM, repeat as u64);
+    FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
+        true => target[a].total_cmp(&target[b]),
+        false => Ordering::Equal,
+    })
 }
 
 /// Fits a candidate to the training rows of a fold and predicts its test rows. One thread does all

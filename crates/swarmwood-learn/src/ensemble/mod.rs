@@ -20,6 +20,7 @@
 mod backfit;
 mod budget_cost;
 mod candidates;
+mod chosen;
 mod cross_validation;
 mod fallback;
 mod feature_budget;
@@ -47,6 +48,7 @@ use crate::plan::{PlanObserver, TaskLog};
 use crate::split::{Penalties, Ridge};
 use crate::stats::{BackendError, TrainingSet};
 pub use budget_cost::{BudgetCost, budget_cost};
+pub use chosen::ChosenCandidate;
 pub use feature_budget::FeatureBudgetReport;
 use feature_budget::FeatureChoice;
 use fit::Ensemble;
@@ -231,6 +233,8 @@ pub struct EnsembleSearchFit {
     pub report: EnsembleSearchReport,
     /// The features of a budget.
     pub features: Option<FeatureBudgetReport>,
+    /// The chosen candidate itself.
+    pub chosen: ChosenCandidate,
 }
 
 /// Why a search failed.

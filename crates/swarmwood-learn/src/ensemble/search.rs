@@ -19,7 +19,7 @@ use super::out_of_fold::FoldScore;
 use super::plan_size::PlanSize;
 use super::scored::{self, ScoredCandidate};
 use super::{
-    CandidateScore, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
+    CandidateScore, ChosenCandidate, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
     EnsembleSearchReport, EnsembleShape, ExpectedMetrics,
 };
 use crate::context::Context;
@@ -556,7 +556,9 @@ impl<'a> EnsembleSearch<'a> {
         let mut ensemble = fit.ensemble;
         scale_scores(&mut ensemble, chosen.factor());
         let features = self.features.as_ref().map(FeatureChoice::report);
-        Ok(EnsembleSearchFit { ensemble, report, features })
+        let chosen =
+            ChosenCandidate { factor: chosen.factor(), candidate: chosen.candidate.clone() };
+        Ok(EnsembleSearchFit { ensemble, report, features, chosen })
     }
 
     pub(super) fn interrupted(&self) -> bool {

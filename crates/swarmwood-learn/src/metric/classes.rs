@@ -33,19 +33,33 @@ pub struct Confusion {
     cells: Vec<f64>,
     /// All rows, those whose target is none of the classes included.
     total: f64,
+    /// Two classes: the second one is predicted where its probability is greater; else the most
+    /// probable class is.
+    threshold: Option<f64>,
 }
 
 impl Confusion {
     /// Nothing counted yet.
     pub fn new(classes: usize) -> Self {
-        Confusion { classes, cells: vec![0.0; classes * classes], total: 0.0 }
+        Confusion { classes, cells: vec![0.0; classes * classes], total: 0.0, threshold: None }
+    }
+
+    /// The same where the second of two classes is predicted if its probability is greater than a
+    /// threshold.
+    #[must_use]
+    pub fn with_threshold(self, threshold: Option<f64>) -> Self {
+        Confusion { threshold: threshold.filter(|_| self.classes == 2), ..self }
     }
 
     /// Counts a row, given its probabilities.
     pub fn add(&mut self, probabilities: &[f64], target: f64, weight: f64) {
         self.total += weight;
         if let Some(class) = class_of(target, self.classes) {
-            self.cells[class * self.classes + most_probable(probabilities)] += weight;
+            let predicted = match self.threshold {
+                Some(threshold) => usize::from(probabilities[1] > threshold),
+                None => most_probable(probabilities),
+            };
+            self.cells[class * self.classes + predicted] += weight;
         }
     }
 
@@ -139,6 +153,10 @@ impl Classes {
             brier: Mean::default(),
             ranks,
         }
+    }
+
+    pub(super) fn with_threshold(self, threshold: Option<f64>) -> Self {
+        Classes { table: self.table.with_threshold(threshold), ..self }
     }
 
     pub(super) fn count(&self) -> usize {

@@ -38,6 +38,17 @@ impl Tally {
         Tally { kind, own: spec.and_then(ObjectiveMean::new) }
     }
 
+    /// The same where the second of two classes is predicted if its probability is greater than a
+    /// threshold.
+    #[must_use]
+    pub fn with_threshold(self, threshold: Option<f64>) -> Self {
+        let kind = match self.kind {
+            Kind::Classes(classes) => Kind::Classes(classes.with_threshold(threshold)),
+            numbers => numbers,
+        };
+        Tally { kind, ..self }
+    }
+
     /// Adds rows: predictions as [`super::evaluate`] takes them, targets, and weights, which may be
     /// empty.
     pub fn add(&mut self, prediction: &[f64], target: &[f64], weight: &[f64]) {

@@ -90,6 +90,7 @@ proptest! {
             base: vec![0.0; 3],
             body: Body::Trees(vec![member]),
             provenance: Provenance::default(),
+            calibration: swarmwood_model::Calibration::default(),
         };
         prop_assert!(model.check().is_ok());
         let [Column::Number(x), Column::Number(y)] = &chunk.columns[..] else { unreachable!() };

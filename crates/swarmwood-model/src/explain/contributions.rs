@@ -68,6 +68,7 @@ pub enum ExplainError {
 /// #     base: vec![0.5],
 /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
 /// #     provenance: Provenance::default(),
+/// #     calibration: Calibration::default(),
 /// # };
 /// // A model with one split: age > 30 (a quarter of the training rows) adds 2, else 1; it starts from 0.5.
 /// let columns = [ColumnView::Number(&[31.0])];

@@ -36,6 +36,7 @@ impl Model {
     /// #     base: vec![0.5],
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// // A model with one split on its one feature.
     /// assert_eq!(model.importances(), [explain::Importance { gain: 7.0, cover: 2.0, splits: 1 }]);

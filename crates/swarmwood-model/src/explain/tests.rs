@@ -218,6 +218,7 @@ fn interactions_are_pairs_of_features_on_one_path() {
             shape: Shape::Ordinary(Tree { nodes, leaves }),
         }]),
         provenance: Provenance::default(),
+        calibration: Calibration::default(),
     };
     let found = model.interactions();
     let expected = [

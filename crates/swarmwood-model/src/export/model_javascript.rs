@@ -39,7 +39,7 @@ impl ExportFormat for ModelJavascript {
             format!("// Predicts {}. Written by Swarmwood.\n", comment(&form.schema.target.name));
         text.push_str(INTRODUCTION);
         text.push_str(&tables(&form));
-        text.push_str(FUNCTIONS);
+        text.push_str(&FUNCTIONS.replace("{CUT}", &number(form.cut)));
         out.extend_from_slice(text.as_bytes());
         Ok(())
     }
@@ -200,12 +200,12 @@ export function probabilities(row) {
   return powers.map((power) => power / total);
 }
 
-/** The predicted number, or the most probable class. */
+/** The predicted number, or the predicted class. */
 export function predict(row) {
   const scores = raw(row);
   switch (link) {
     case "sigmoid":
-      return classes[scores[0] > 0 ? 1 : 0];
+      return classes[scores[0] > {CUT} ? 1 : 0];
     case "softmax": {
       let best = 0;
       scores.forEach((score, output) => {
@@ -247,6 +247,8 @@ for (const row of table.rows) {
   if (!same(raw, exported.raw(map))) throw Error("a map gives other scores");
   let predicted = exported.probabilities(values);
   if (predicted.length === 0) predicted = [exported.predict(values)];
+  else if (raw.length === 1 && exported.predict(values) !== table.classes[raw[0] > table.cut ? 1 : 0])
+    throw Error("wrong class");
   lines.push([...raw, ...predicted].join(" "));
 }
 process.stdout.write(lines.join("\n") + "\n");

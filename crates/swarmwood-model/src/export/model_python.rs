@@ -39,7 +39,7 @@ impl ExportFormat for ModelPython {
             format!("# Predicts {}. Written by Swarmwood.\n", comment(&form.schema.target.name));
         text.push_str(INTRODUCTION);
         text.push_str(&tables(&form));
-        text.push_str(FUNCTIONS);
+        text.push_str(&FUNCTIONS.replace("{CUT}", &python_literal(form.cut)));
         out.extend_from_slice(text.as_bytes());
         Ok(())
     }
@@ -213,10 +213,10 @@ def probabilities(row):
 
 
 def predict(row):
-    """The predicted number, or the most probable class."""
+    """The predicted number, or the predicted class."""
     scores = raw(row)
     if LINK == "sigmoid":
-        return CLASSES[1 if scores[0] > 0.0 else 0]
+        return CLASSES[1 if scores[0] > {CUT} else 0]
     if LINK == "softmax":
         return CLASSES[max(range(len(scores)), key=lambda output: (scores[output], -output))]
     if LINK == "exp":
@@ -250,7 +250,7 @@ for row in table["rows"]:
     predicted = exported.probabilities(values)
     if predicted:
         best = exported.CLASSES.index(exported.predict(values))
-        assert best == (raw.index(max(raw)) if len(raw) > 1 else raw[0] > 0), "wrong class"
+        assert best == (raw.index(max(raw)) if len(raw) > 1 else raw[0] > table["cut"]), "wrong class"
     else:
         predicted = [exported.predict(values)]
     print(*map(repr, raw + predicted))

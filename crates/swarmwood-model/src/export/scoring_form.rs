@@ -14,6 +14,8 @@ use crate::tree::{Child, Leaf, Test, Tree};
 pub(super) struct ScoringForm<'a> {
     pub(super) schema: &'a Schema,
     pub(super) link: Link,
+    /// Two classes: the raw score above which the second one is predicted.
+    pub(super) cut: f64,
     /// The start value of each output.
     pub(super) base: &'a [f64],
     /// The trees in the order in which their values are added; empty if the model is linear.
@@ -141,7 +143,14 @@ impl<'a> ScoringForm<'a> {
                 (trees.collect(), [].as_slice())
             }
         };
-        ScoringForm { schema: &model.schema, link: model.link, base: &model.base, trees, linear }
+        ScoringForm {
+            schema: &model.schema,
+            link: model.link,
+            cut: model.calibration.raw_threshold(),
+            base: &model.base,
+            trees,
+            linear,
+        }
     }
 
     /// The trees with the start values before them, as trees of one leaf, so that sums that begin

@@ -334,10 +334,11 @@ pub fn rows_json(model: &Model, rows: &[Vec<FeatureValue>]) -> String {
     let features: Vec<String> = model.schema.features.iter().map(feature).collect();
     let rows: Vec<String> = rows.iter().map(line).collect();
     format!(
-        "{{\"features\":[{}],\"classes\":{},\"outputs\":{},\"rows\":[{}]}}\n",
+        "{{\"features\":[{}],\"classes\":{},\"outputs\":{},\"cut\":{},\"rows\":[{}]}}\n",
         features.join(","),
         texts(model.schema.target.kind.classes()),
         model.outputs(),
+        exact(model.calibration.raw_threshold()),
         rows.join(",\n")
     )
 }

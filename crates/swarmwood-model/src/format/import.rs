@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::document::ImportResult;
+use crate::calibration::Calibration;
 use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
 use crate::tree::{Child, Leaf, Node, Split, Tree};
@@ -197,6 +198,7 @@ impl ImportParts {
                 rows: 0,
                 params: self.params,
             },
+            calibration: Calibration::default(),
         })
     }
 

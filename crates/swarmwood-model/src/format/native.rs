@@ -1,8 +1,8 @@
-//! Swarmwood's own format, versions 1 and 2: JSON as described in `docs/model-format.md`.
+//! Swarmwood's own format, versions 1 to 3: JSON as described in `docs/model-format.md`.
 //!
 //! The same model always gives the same bytes, and numbers are written so that reading restores
-//! every bit. Both versions can be read forever. Version 2 adds vector trees; a model without any
-//! is written as version 1.
+//! every bit. All versions can be read forever. Version 2 adds vector trees, version 3 what belongs
+//! to decisions; a model without them is written as the older version.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -18,7 +18,7 @@ mod tests;
 const FORMAT: &str = "swarmwood";
 
 /// The newest version that this module reads.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// Why bytes cannot be read as a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -103,6 +103,7 @@ pub enum FormatError {
 /// #     base: vec![0.1 + 0.2],
 /// #     body: Body::Trees(vec![]),
 /// #     provenance: Provenance::default(),
+/// #     calibration: Calibration::default(),
 /// # };
 /// let json = format::to_json(&model)?;
 /// assert_eq!(format::from_json(json.as_bytes()), Ok(model));

@@ -64,6 +64,7 @@ fn random_model(rng: &mut SampleRng) -> Model {
         objective: "squared".to_string(),
         base: vec![0.5],
         body,
+        calibration: crate::Calibration::default(),
         provenance: Provenance::default(),
     }
 }

@@ -10,8 +10,7 @@ pub enum Prediction {
     Number(f64),
     /// Of a classification model.
     Class {
-        /// The most probable class, an index into the target's classes; the first one in case of
-        /// ties.
+        /// The predicted class, an index into the target's classes; see [`Model::class`].
         class: u32,
         /// One probability per class.
         probabilities: Vec<f64>,
@@ -25,8 +24,8 @@ pub enum Predictions {
     Numbers(Vec<f64>),
     /// Of a classification model.
     Classes {
-        /// The most probable class of each row, an index into the target's classes; the first one
-        /// in case of ties.
+        /// The predicted class of each row, an index into the target's classes; see
+        /// [`Model::class`].
         classes: Vec<u32>,
         /// Row by row one probability per class.
         probabilities: Vec<f64>,
@@ -89,16 +88,6 @@ impl Link {
         }
     }
 
-    /// The prediction for the raw scores of a row.
-    pub fn prediction(self, raw: &[f64]) -> Prediction {
-        if !self.is_classification() {
-            return Prediction::Number(self.number(raw.first().copied().unwrap_or(0.0)));
-        }
-        let mut probabilities = Vec::new();
-        self.probabilities(raw, &mut probabilities);
-        Prediction::Class { class: self.class(raw), probabilities }
-    }
-
     /// Whether predictions are classes.
     pub fn is_classification(self) -> bool {
         matches!(self, Link::Sigmoid | Link::Softmax)
@@ -106,6 +95,28 @@ impl Link {
 }
 
 impl Model {
+    /// The predicted class of a row: the most probable one, the first one in case of ties; of two
+    /// classes the second one where its probability is greater than the model's threshold.
+    pub fn class(&self, raw: &[f64]) -> u32 {
+        match self.calibration.threshold {
+            Some(_) => {
+                let cut = self.calibration.raw_threshold();
+                u32::from(raw.first().is_some_and(|&score| score > cut))
+            }
+            None => self.link.class(raw),
+        }
+    }
+
+    /// The prediction for the raw scores of a row.
+    pub fn prediction(&self, raw: &[f64]) -> Prediction {
+        if !self.link.is_classification() {
+            return Prediction::Number(self.link.number(raw.first().copied().unwrap_or(0.0)));
+        }
+        let mut probabilities = Vec::new();
+        self.link.probabilities(raw, &mut probabilities);
+        Prediction::Class { class: self.class(raw), probabilities }
+    }
+
     /// The predictions for raw scores, which are stored row by row, [`Model::outputs`] each.
     pub fn predictions(&self, raw: &[f64]) -> Predictions {
         if !self.link.is_classification() {
@@ -114,7 +125,7 @@ impl Model {
             );
         }
         let rows = raw.chunks_exact(self.outputs().max(1));
-        let classes = rows.clone().map(|row| self.link.class(row)).collect();
+        let classes = rows.clone().map(|row| self.class(row)).collect();
         let mut probabilities =
             Vec::with_capacity(raw.len() * if self.link == Link::Sigmoid { 2 } else { 1 });
         rows.for_each(|row| self.link.probabilities(row, &mut probabilities));
@@ -139,11 +150,12 @@ impl Model {
     /// #     base: vec![0.5],
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// // A model with one split: age > 30 adds 2, else 1; it starts from 0.5.
     /// assert_eq!(model.predict_row(&[FeatureValue::Number(31.0)]), Ok(Prediction::Number(2.5)));
     /// ```
     pub fn predict_row(&self, row: &[FeatureValue]) -> Result<Prediction, BlockError> {
-        Ok(self.link.prediction(&self.raw_row(row, None)?))
+        Ok(self.prediction(&self.raw_row(row, None)?))
     }
 }

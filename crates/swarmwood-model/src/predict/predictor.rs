@@ -45,6 +45,7 @@ const GROUP: usize = 4;
 /// #     base: vec![0.5],
 /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
 /// #     provenance: Provenance::default(),
+/// #     calibration: Calibration::default(),
 /// # };
 /// // A model with one split: age > 30 (or missing) adds 2, else 1; it starts from 0.5.
 /// let ages = [29.0, 31.0, f64::NAN];

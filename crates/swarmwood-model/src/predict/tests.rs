@@ -103,6 +103,7 @@ fn oversized_models_agree() {
         let size = SampleSize { features: 2, rounds: 12, leaves, levels };
         let mut model = samples::model(3, size);
         (model.link, model.base) = (Link::Softmax, vec![0.5, -0.25, 0.0]);
+        model.calibration = Calibration::default();
         model.schema.target.kind = TargetKind::Classes(["a", "b", "c"].map(String::from).to_vec());
         let rng = &mut SampleRng(leaves as u64);
         let features = model.schema.features.clone();

@@ -94,6 +94,7 @@ impl Model {
     /// #     base: vec![0.5],
     /// #     body: Body::Trees(vec![tree(0, 30.0, [1.0, 2.0]), tree(1, 5.0, [0.0, 4.0])]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// // 0.5, plus 2 if age > 30, else 1, plus 4 if dose > 5, else 0.
     /// let table = model.additive_rules()?;

@@ -338,6 +338,7 @@ impl<'a> SingleTree<'a> {
     /// #     base: vec![0.0],
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// // Four leaves, age <= 30 and dose <= 5 crossed, of which only the last predicts 2: eight conditions become two.
     /// let single = model.single_tree().unwrap();

@@ -24,6 +24,8 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
         (1, false) => (Link::Identity, TargetKind::Number),
         _ => (Link::Softmax, classes(3)),
     };
+    let is_binary = model.link == Link::Sigmoid;
+    model.calibration.threshold = model.calibration.threshold.filter(|_| is_binary);
     model.base = vec![0.0; outputs];
     let member = |output: usize| {
         let mut own = one.clone();
@@ -328,6 +330,7 @@ pub(crate) fn worked() -> Model {
             shape: Shape::Ordinary(Tree { nodes, leaves }),
         }]),
         provenance: Provenance { rows: 250, ..Provenance::default() },
+        calibration: Calibration::default(),
     }
 }
 

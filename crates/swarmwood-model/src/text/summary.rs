@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearTerm, Link, Model, Shape};
 use crate::schema::TargetKind;
 
@@ -64,6 +65,8 @@ pub struct Summary {
     pub version: String,
     /// Number of training rows.
     pub rows: u64,
+    /// How predictions become decisions.
+    pub calibration: Calibration,
 }
 
 impl Model {
@@ -100,6 +103,7 @@ impl Model {
             method: self.provenance.method.clone(),
             version: self.provenance.version.clone(),
             rows: self.provenance.rows,
+            calibration: self.calibration.clone(),
         }
     }
 
@@ -147,6 +151,10 @@ impl fmt::Display for Summary {
             writeln!(f, "trees      {trees}, {leaves} leaves, depth {depth} at most")?;
         }
 
+        if let (Some(threshold), [_, second]) = (self.calibration.threshold, &self.classes[..]) {
+            let class = super::trees::printable(second);
+            writeln!(f, "decision   {class} where its probability is greater than {threshold}")?;
+        }
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
         let (method, version) =
             (super::trees::printable(&self.method), super::trees::printable(&self.version));

@@ -64,6 +64,7 @@ impl Model {
     /// #     base: vec![0.5],
     /// #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
     /// #     provenance: Provenance::default(),
+    /// #     calibration: Calibration::default(),
     /// # };
     /// let text = model.to_text(&TextOptions { trees: 1, lines: 50 });
     /// assert!(text.ends_with("\

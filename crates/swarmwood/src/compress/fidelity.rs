@@ -1,6 +1,6 @@
 //! How closely a student follows its teacher.
 
-use swarmwood_model::{Link, Prediction};
+use swarmwood_model::Link;
 
 /// How closely a student follows its teacher on rows that it was not fitted to.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,10 +47,7 @@ impl Fidelity {
 
 /// Share of rows whose classes are equal.
 fn agreement(teacher: &[f64], student: &[f64], outputs: usize, link: Link) -> Option<f64> {
-    let class = |raw: &[f64]| match link.prediction(raw) {
-        Prediction::Class { class, .. } => Some(class),
-        Prediction::Number(_) => None,
-    };
+    let class = |raw: &[f64]| link.is_classification().then(|| link.class(raw));
     let (mut rows, mut equal) = (0, 0);
     for (teacher, student) in teacher.chunks_exact(outputs).zip(student.chunks_exact(outputs)) {
         rows += 1;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::Event;
 use swarmwood_model::{
-    Body, Leaf, LinearFunction, Member, Model, Schema, Shape, Target, TargetKind, Tree,
+    Body, Calibration, Leaf, LinearFunction, Member, Model, Schema, Shape, Target, TargetKind, Tree,
 };
 
 use super::Teacher;
@@ -79,6 +79,7 @@ pub(super) fn join(teacher: &dyn Teacher, fits: Vec<Model>) -> Result<Model> {
         base,
         body,
         provenance,
+        calibration: Calibration::default(),
     };
     model.check().map_err(|error| Error::Run(format!("the student is not a model: {error}")))?;
     Ok(model)

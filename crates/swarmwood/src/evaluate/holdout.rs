@@ -19,6 +19,8 @@ use crate::read::Rows;
 pub struct HeldOutRows {
     task: LearningTask,
     spec: Option<ObjectiveConfig>,
+    /// The decision threshold of the model.
+    threshold: Option<f64>,
     /// Numbers per row: one, or one per class.
     width: usize,
     predicted: Vec<f64>,
@@ -51,6 +53,7 @@ impl HeldOutRows {
         HeldOutRows {
             task,
             spec: spec(model, classes),
+            threshold: model.calibration.threshold,
             width: classes.max(1),
             predicted: Vec::new(),
             target: Vec::new(),
@@ -85,7 +88,7 @@ impl HeldOutRows {
     /// Every metric that the rows define, each row taken so many times; rows taken no times are
     /// left out.
     pub fn metrics(&self, times: impl Fn(usize) -> f64) -> Vec<(&'static str, f64)> {
-        let mut tally = Tally::new(self.task, self.spec.as_ref());
+        let mut tally = Tally::new(self.task, self.spec.as_ref()).with_threshold(self.threshold);
         for (row, times) in
             (0..self.rows()).map(|row| (row, times(row))).filter(|(_, times)| *times > 0.0)
         {
@@ -108,7 +111,7 @@ impl HeldOutRows {
 
     /// True classes against predicted ones; empty for numbers.
     pub fn confusion(&self) -> Confusion {
-        let mut table = Confusion::new(self.classes());
+        let mut table = Confusion::new(self.classes()).with_threshold(self.threshold);
         for row in (0..self.rows()).filter(|_| self.classes() > 0) {
             table.add(self.said(row), self.target[row], self.weight(row));
         }

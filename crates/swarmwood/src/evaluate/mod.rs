@@ -42,7 +42,8 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     let scorer = Scorer::new(model, first, threads)?;
     let (task, classes) = task_of(model);
-    let mut tally = Tally::new(task, spec(model, classes).as_ref());
+    let mut tally =
+        Tally::new(task, spec(model, classes).as_ref()).with_threshold(model.calibration.threshold);
     let mut pairs = Reliability::default();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
         let predicted = match scorer.predictions(chunk)? {

@@ -217,7 +217,7 @@ fn vectors(model: &Model) -> Result<String> {
         let mut cells: Vec<String> =
             features.iter().zip(row).map(|(feature, value)| cell(&feature.kind, *value)).collect();
         cells.extend(raw.iter().map(|score| exact(*score)));
-        match model.link.prediction(&raw) {
+        match model.prediction(&raw) {
             Prediction::Number(number) => cells.push(exact(number)),
             Prediction::Class { class, probabilities } => {
                 cells.extend(probabilities.iter().map(|likely| exact(*likely)));

@@ -180,7 +180,7 @@ fn compare(
         if is_bounded(model, row, &raw) {
             continue;
         }
-        let predicted = match model.link.prediction(&raw) {
+        let predicted = match model.prediction(&raw) {
             Prediction::Number(number) => vec![number],
             Prediction::Class { probabilities, .. } => probabilities,
         };

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use super::learner_spec::Method;
 use super::spec::ParamGroup;
 use super::table::{Params, TABLE};
+use super::threshold_goal::ThresholdGoal;
 use crate::error::{Error, Violation};
 use crate::message::Message;
 
@@ -54,6 +55,11 @@ impl Params {
             }
         }
         violations.extend(self.broken_constraints());
+        if self.threshold_for != ThresholdGoal::None && self.threshold != 0.5 {
+            let message =
+                "cannot be used with threshold, which is then chosen; give only one of the two";
+            violations.push(Violation::new("threshold_for", message));
+        }
         (self.method.spec().check)(self, &mut violations);
         violations
     }

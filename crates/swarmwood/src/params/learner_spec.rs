@@ -19,6 +19,8 @@ const COMMON_PARAMETERS: &[&str] = &[
     "quantile",
     "tweedie_power",
     "valid_fraction",
+    "threshold",
+    "threshold_for",
     "time_limit",
     "threads",
 ];

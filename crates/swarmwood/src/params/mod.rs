@@ -16,6 +16,7 @@ mod methods;
 mod objective_choice;
 mod spec;
 mod table;
+mod threshold_goal;
 mod value;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, MetricChoice, Optimizer,
     Params, Prune, RuleTableChoice, SelectBy, TABLE, Variables,
 };
+pub use threshold_goal::ThresholdGoal;
 pub use value::{Auto, Matrix, ParamChoice};
 
 pub use crate::message::ParamValue;
@@ -110,11 +112,12 @@ impl Params {
 
     /// Names and values for the record of a model: everything that may change it.
     pub fn entries(&self) -> Vec<(&'static str, String)> {
-        let matters = |spec: &&ParamSpec| spec.recorded() && spec.applies(self);
         let default = Params::of(self.method);
         let matters = |spec: &&ParamSpec| {
-            let given = (spec.show)(self) != (spec.show)(&default);
-            matters(spec) && (given || spec.group != ParamGroup::Constraints)
+            // What is added to a model only on request leaves no trace in those without it.
+            let is_optional = matches!(spec.group, ParamGroup::Constraints | ParamGroup::Decision);
+            let is_absent = is_optional && (spec.show)(self) == (spec.show)(&default);
+            spec.recorded() && spec.applies(self) && !is_absent
         };
         TABLE.iter().filter(matters).map(|spec| (spec.name, (spec.show)(self))).collect()
     }

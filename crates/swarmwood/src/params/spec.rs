@@ -121,6 +121,8 @@ pub enum ParamGroup {
     Sampling,
     /// What is minimised.
     Objective,
+    /// How predictions become decisions; recorded only where it is asked for.
+    Decision,
     /// Held-out rows and when to stop.
     Validation,
     /// What a model must satisfy.
@@ -146,6 +148,7 @@ impl ParamGroup {
         ParamGroup::Objective,
         ParamGroup::Validation,
         ParamGroup::Constraints,
+        ParamGroup::Decision,
         ParamGroup::Swarm,
         ParamGroup::Policy,
         ParamGroup::Dart,
@@ -163,6 +166,7 @@ impl ParamGroup {
             ParamGroup::Objective => "Objective",
             ParamGroup::Validation => "Validation and stopping",
             ParamGroup::Constraints => "Constraints",
+            ParamGroup::Decision => "Decisions",
             ParamGroup::Swarm => "Particle swarm",
             ParamGroup::Policy => "Policy gradient",
             ParamGroup::Dart => "Booster dart",
@@ -185,6 +189,8 @@ pub enum AllowedValues {
         /// A value as text.
         example: &'static str,
     },
+    /// A text of the described form.
+    Text(&'static str),
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -236,7 +242,8 @@ impl AllowedValues {
             AllowedValues::Choices(_)
             | AllowedValues::Switch
             | AllowedValues::Matrix
-            | AllowedValues::ByFeature { .. } => true,
+            | AllowedValues::ByFeature { .. }
+            | AllowedValues::Text(_) => true,
             AllowedValues::Whole { min, max } => value >= min as f64 && value <= max as f64,
             AllowedValues::Number { min, with_min, max, with_max } => {
                 value.is_finite()
@@ -246,13 +253,14 @@ impl AllowedValues {
         }
     }
 
-    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `integer` or `number`.
+    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `text`, `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             AllowedValues::Choices(_) => "choice",
             AllowedValues::Switch => "switch",
             AllowedValues::Matrix => "matrix",
             AllowedValues::ByFeature { .. } => "features",
+            AllowedValues::Text(_) => "text",
             AllowedValues::Whole { .. } => "integer",
             AllowedValues::Number { .. } => "number",
         }
@@ -270,6 +278,7 @@ impl fmt::Display for AllowedValues {
                 f.write_str(&names.join(", "))
             }
             AllowedValues::Switch => f.write_str("true or false"),
+            AllowedValues::Text(form) => f.write_str(form),
             AllowedValues::Matrix => {
                 f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'")
             }

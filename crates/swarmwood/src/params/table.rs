@@ -8,6 +8,7 @@ use super::by_feature::{ByFeature, FeatureCost, MonotoneSetting};
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
 use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
+use super::threshold_goal::ThresholdGoal;
 use super::value::{Auto, Matrix, ParamChoice, ParamType, choices};
 
 choices! {
@@ -411,6 +412,13 @@ table! {
     /// maximum total cost of the features that the model uses; 0 is no limit
     max_feature_cost: f64 = 0.0,
         Constraints, AllowedValues::from(0.0), aliases [], only [TREES];
+    /// two classes: the second one is predicted where its probability is greater than this
+    threshold: f64 = 0.5,
+        Decision, AllowedValues::between(0.0, 1.0), aliases ["decision_threshold"], only [];
+    /// what the threshold of two classes is chosen for, on rows that the fits have not seen; the
+    /// second class is the positive one
+    threshold_for: ThresholdGoal = ThresholdGoal::None,
+        Decision, AllowedValues::Text(ThresholdGoal::ALLOWED), aliases [], only [];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

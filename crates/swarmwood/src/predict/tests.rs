@@ -54,6 +54,7 @@ fn model(rounds: u32) -> Model {
             members.map(|(round, output)| Member { output, shape: tree(round, output) }).collect(),
         ),
         provenance: Provenance::default(),
+        calibration: Calibration::default(),
     }
 }
 

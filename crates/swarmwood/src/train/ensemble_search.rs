@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
+use swarmwood_learn::context::Context;
 use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::ensemble::{
     self, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit, EnsembleSearchReport,
@@ -51,6 +52,10 @@ impl Learner for EnsembleSearch {
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
         train(job, observer)
     }
+
+    fn makes_out_of_fold_scores(&self) -> bool {
+        true
+    }
 }
 
 /// Bins and trains.
@@ -62,6 +67,14 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let mut warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
     let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
+    let held_out = match job.held_out {
+        None => None,
+        Some(budget) => {
+            let set = TrainingSet::new(&data, None, job.objective);
+            let context = Context { pool: job.pool, budget };
+            found.chosen.out_of_fold_scores(set, context)?
+        }
+    };
     let train_seconds = started.elapsed().as_secs_f64();
     let (model, train_metrics, valid_metrics) = measured(found.ensemble, job, data, valid);
     Ok(TrainResult {
@@ -72,6 +85,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         train_seconds,
         train_metrics,
         valid_metrics,
+        held_out,
         search: Some(found.report),
         features: found.features,
         swarm: None,

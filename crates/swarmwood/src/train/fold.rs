@@ -96,6 +96,7 @@ impl FoldData {
             (0..self.count).map(|fold| (self.part(fold, false), self.part(fold, true))).collect()
         });
         let (data, test) = &parts[fold];
+        let params = &(**params).clone().without_calibration().check()?;
         let options = TrainOptions {
             thresholded: true,
             budget: Some(budget.clone()),
@@ -225,6 +226,7 @@ impl FoldData {
             constraints: &constraints,
             pool,
             budget,
+            held_out: None,
         })
     }
 }

@@ -8,7 +8,7 @@ use swarmwood_learn::metric::{EvalMetric, LearningTask, Tally};
 use swarmwood_learn::objective::{Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
-use swarmwood_model::{Body, Model, Provenance, TargetKind};
+use swarmwood_model::{Body, Calibration, Model, Provenance, TargetKind};
 
 use super::TrainResult;
 use super::options::TrainOptions;
@@ -67,6 +67,8 @@ pub struct Job<'a> {
     pub pool: &'a Pool,
     /// The limits of the run; every loop that can last checks it.
     pub budget: &'a Budget,
+    /// Whether scores of held-out rows are wanted, and the limits of the fits that make them.
+    pub held_out: Option<&'a Budget>,
 }
 
 impl Job<'_> {
@@ -95,6 +97,7 @@ impl Job<'_> {
                 rows: self.rows.rows as u64,
                 params,
             },
+            calibration: Calibration::default(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Job<'_> {
             train_seconds: seconds,
             train_metrics,
             valid_metrics,
+            held_out: None,
             search: None,
             features: None,
             swarm: None,
@@ -250,6 +254,22 @@ pub(super) fn gather(rows: &Rows) -> Result<Chunk> {
         Ok(())
     })?;
     Ok(all.unwrap_or_default())
+}
+
+/// Metrics of a model on rows, chunk by chunk; classes are decided by its threshold.
+pub(super) fn measure_rows(
+    job: &Job<'_>,
+    model: &Model,
+    rows: &Rows,
+) -> Result<Vec<(&'static str, f64)>> {
+    let scorer = Scorer::new(model, None, job.pool.threads())?;
+    let mut tally = job.tally().with_threshold(model.calibration.threshold);
+    rows.for_each_chunk(&mut |chunk| {
+        let raw = scorer.raw(chunk)?;
+        add_rows(&mut tally, model, &raw, &chunk.target, &chunk.weight);
+        Ok(())
+    })?;
+    Ok(tally.finish())
 }
 
 /// Metrics of a model on rows that are all in memory.

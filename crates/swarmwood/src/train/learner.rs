@@ -19,6 +19,12 @@ pub trait Learner: Sync {
     /// training ends at once with the best model so far.
     fn train(&self, job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>;
 
+    /// Whether a job that asks for held-out scores gets them with the result; otherwise they are
+    /// made by fitting folds. Not by default.
+    fn makes_out_of_fold_scores(&self) -> bool {
+        false
+    }
+
     /// Does once what fits of all folds share, with all threads. Nothing by default.
     fn prepare_folds(&self, _folds: &FoldData, _params: &Params, _pool: &Pool) -> Result<()> {
         Ok(())

@@ -32,6 +32,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         rounds: fitted.rounds,
         train_metrics,
         valid_metrics,
+        held_out: None,
         search: None,
         features: None,
         swarm: None,

@@ -4,14 +4,17 @@
 //! what they have in common is here: binning, checkpoints, metrics, time limits.
 
 mod binning;
+mod calibration;
 mod checkpoint_writer;
 mod constraints;
+mod decision_threshold;
 mod distinct_rows;
 mod ensemble_search;
 mod event_log;
 mod feature_budget;
 mod fold;
 mod greedy;
+mod held_out;
 mod job;
 mod learner;
 mod linear;
@@ -120,6 +123,7 @@ pub fn train_learner(
     let target = &rows.schema.target.kind;
     let params = &(**params).clone().resolve(target);
     crate::registry::check_task(params, target)?;
+    crate::registry::check_decisions(params, target)?;
     let (spec, metric) = objective_and_metric(params, target, options.thresholded)?;
     if params.early_stopping_rounds > 0 && valid.is_none() {
         let message = "needs validation rows to watch";
@@ -131,7 +135,9 @@ pub fn train_learner(
 
     let started = Instant::now();
     let scores = rows.rows.saturating_mul(spec.classes().max(1));
-    let budget = budget(params, options.budget.as_ref(), started, scores);
+    let share = held_out::training_share(learner, params, valid.is_some());
+    let limits = |share: f64| budget(params, options.budget.as_ref(), (started, share), scores);
+    let (budget, held_out_budget) = (limits(share), limits(1.0));
     let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let job = Job {
@@ -145,6 +151,7 @@ pub fn train_learner(
         constraints: &constraints,
         pool: &pool,
         budget: &budget,
+        held_out: params.is_calibrated().then_some(&held_out_budget),
     };
     let mut observer = |event: &Event| {
         let elapsed =
@@ -153,6 +160,7 @@ pub fn train_learner(
     };
 
     let mut trained = learner.train(&job, &mut observer)?;
+    calibration::calibrate(learner, &job, &mut trained)?;
 
     let limit = params.time_limit;
     let noted = trained.notes.iter().any(|note| note.starts_with("the time limit of"));
@@ -166,14 +174,20 @@ pub fn train_learner(
 /// Time that the evaluation of one score of a training row takes, at most.
 const TIME_PER_SCORE: Duration = Duration::from_nanos(80);
 
-/// The limits of a run: the caller's, the time limit and the work limit of the parameters. Of the time
-/// limit, some is kept for the metrics of the training rows, which have so many scores.
-fn budget(params: &Params, caller: Option<&Budget>, started: Instant, scores: usize) -> Budget {
+/// The limits of a run: the caller's, a share of the time limit, and the work limit of the
+/// parameters. Of the time, some is kept for the metrics of the training rows, which have so many
+/// scores.
+fn budget(
+    params: &Params,
+    caller: Option<&Budget>,
+    (started, share): (Instant, f64),
+    scores: usize,
+) -> Budget {
     let mut budget = Budget::unlimited();
     if let Some(caller) = caller.cloned() {
         budget = budget.with_interrupt(move || caller.is_interrupted());
     }
-    let limit = Duration::try_from_secs_f64(params.time_limit).ok();
+    let limit = Duration::try_from_secs_f64(params.time_limit * share).ok();
     let reserve = TIME_PER_SCORE.saturating_mul(u32::try_from(scores).unwrap_or(u32::MAX));
     if let Some(limit) = limit.filter(|limit| !limit.is_zero())
         && let Some(deadline) = started.checked_add(limit - reserve.min(limit / 2))

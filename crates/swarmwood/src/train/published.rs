@@ -197,6 +197,7 @@ fn run<C: ParticleCode>(
         train_seconds,
         train_metrics,
         valid_metrics,
+        held_out: None,
         search: None,
         features: None,
         swarm: Some(swarm),

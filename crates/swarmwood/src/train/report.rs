@@ -25,6 +25,9 @@ pub struct TrainResult {
     pub train_metrics: Vec<(&'static str, f64)>,
     /// The same on the validation rows, if there are any.
     pub valid_metrics: Vec<(&'static str, f64)>,
+    /// Raw scores of the training rows by fits that have not seen them, row by row, if they were
+    /// wanted and the learner made them.
+    pub held_out: Option<Vec<f64>>,
     /// The report of the ensemble search.
     pub search: Option<EnsembleSearchReport>,
     /// The features that a feature budget left the model.

@@ -138,6 +138,7 @@ fn train(
         rounds: 1,
         train_metrics,
         valid_metrics,
+        held_out: None,
         search: None,
         features: None,
         swarm: None,

@@ -61,6 +61,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         rounds: fit.rounds,
         train_metrics,
         valid_metrics,
+        held_out: None,
         search: None,
         features,
         swarm: None,

@@ -4,7 +4,7 @@
 //! counting one part in so many. For classes this is the geometric mean of the odds, not the mean
 //! of the probabilities.
 
-use swarmwood_model::{Body, Model};
+use swarmwood_model::{Body, Calibration, Model};
 
 /// The mean of models of trees that have the same features, target, link and objective; `None` if
 /// they do not, or if there are none.
@@ -23,6 +23,10 @@ pub fn average(models: Vec<Model>) -> Option<Model> {
             && model.link == mean.link
             && model.objective == mean.objective;
         let Body::Trees(more) = model.body else { return None };
+        if model.calibration != mean.calibration {
+            // What belongs to one of the models does not fit their mean.
+            mean.calibration = Calibration::default();
+        }
         if !alike || model.base.len() != mean.base.len() {
             return None;
         }

@@ -6,6 +6,7 @@ use super::node_tables::NodeTables;
 use super::table::CTables;
 use super::{CProgram, names};
 use crate::ensemble::{LinearTerm, Link};
+use crate::number_format::python_literal;
 
 pub(super) fn program(form: &ScoringForm<'_>, name: &str, stem: &str) -> CProgram {
     let mut tables = CTables::default();
@@ -60,7 +61,7 @@ fn header(form: &ScoringForm<'_>, name: &str) -> String {
 /* The raw scores of a row, {upper}_OUTPUTS of them. */
 void {name}_raw(const double *row, double *raw);
 
-/* The most probable class for raw scores; 0 for regression. */
+/* The predicted class for raw scores; 0 for regression. */
 unsigned {name}_class(const double *raw);
 
 /* The predicted number, or the probability of each class: {upper}_PREDICTIONS values. */
@@ -231,7 +232,9 @@ fn linear(form: &ScoringForm<'_>, name: &str, tables: &mut CTables) -> String {
 fn predictions(form: &ScoringForm<'_>, name: &str) -> String {
     let upper = name.to_uppercase();
     let class = match form.link {
-        Link::Sigmoid => "    return (raw[0] > 0.0) ? 1u : 0u;\n".to_string(),
+        Link::Sigmoid => {
+            format!("    return (raw[0] > {}) ? 1u : 0u;\n", python_literal(form.cut))
+        }
         Link::Softmax => format!(
             "    unsigned best = 0u;\n    unsigned output;\n    for (output = 1u; output < {upper}_OUTPUTS; \
              output++) {{\n        if (raw[output] > raw[best]) {{\n            best = output;\n        \

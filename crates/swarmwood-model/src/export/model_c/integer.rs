@@ -100,7 +100,7 @@ pub(super) fn program(
     let mut source =
         format!("/* Written by Swarmwood. */\n#include \"{stem}.h\"\n\n{}", tables.text);
     source.push_str(&body);
-    source.push_str(&class(form, name));
+    source.push_str(&class(form, &integers, name));
     source.push_str(&names::names(form, name));
     Ok(CProgram { source, header: header(form, &integers, name), table_bytes: tables.bytes })
 }
@@ -142,7 +142,7 @@ fn header(form: &ScoringForm<'_>, integers: &IntegerForm, name: &str) -> String 
 /* The scores of a row, {upper}_OUTPUTS of them. */
 void {name}_score(const int32_t *row, int32_t *score);
 
-/* The most probable class for scores; 0 for regression. */
+/* The predicted class for scores; 0 for regression. */
 unsigned {name}_class(const int32_t *score);
 
 {names}
@@ -288,11 +288,15 @@ fn edges(form: &ScoringForm<'_>, integers: &IntegerForm) -> Vec<i64> {
     edges
 }
 
-/// The most probable class.
-fn class(form: &ScoringForm<'_>, name: &str) -> String {
+/// The predicted class.
+fn class(form: &ScoringForm<'_>, integers: &IntegerForm, name: &str) -> String {
     let upper = name.to_uppercase();
     let body = match form.link {
-        Link::Sigmoid => "    return (score[0] > 0) ? 1u : 0u;\n".to_string(),
+        Link::Sigmoid => {
+            // A whole number is above the cut exactly if it is above the next lower whole number.
+            let cut = (form.cut / integers.step).floor().clamp(-2_147_483_647.0, 2_147_483_647.0);
+            format!("    return (score[0] > {cut}) ? 1u : 0u;\n")
+        }
         Link::Softmax => format!(
             "    unsigned best = 0u;\n    unsigned output;\n    for (output = 1u; output < {upper}_OUTPUTS; \
              output++) {{\n        if (score[output] > score[best]) {{\n            best = output;\n        \

@@ -82,7 +82,7 @@ impl ExportFormat for ModelOnnx {
             }
         };
         let metadata = metadata(&form);
-        let (link, outputs) = (form.link, form.base.len());
+        let (link, cut, outputs) = (form.link, form.cut, form.base.len());
         let classes = form.classes();
         if form.linear.is_empty() {
             trees::raw_scores(form, &rows, opset, &mut graph)?;
@@ -90,7 +90,7 @@ impl ExportFormat for ModelOnnx {
             linear(&form, &rows, &mut graph);
         }
         if options.get(&RESULT) != "raw" {
-            predictions(link, classes, RAW_SCORES, &mut graph);
+            predictions((link, cut), classes, RAW_SCORES, &mut graph);
         }
         graph.output(RAW_SCORES, ElementType::Double, Some(outputs));
         out.extend(graph.file(opset, &metadata));
@@ -217,8 +217,8 @@ fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) {
     graph.node_to("Concat", &scores, &[RAW_SCORES], &[("axis", Attribute::Integer(1))]);
 }
 
-/// Numbers, or probabilities and the label.
-fn predictions(link: Link, classes: &[String], raw: &str, graph: &mut Graph) {
+/// Numbers, or probabilities and the label; the second of two classes above the raw score `cut`.
+fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &mut Graph) {
     match link {
         Link::Identity => graph.node_to("Identity", &[raw], &["variable"], &[]),
         Link::Exp => graph.node_to("Exp", &[raw], &["variable"], &[]),
@@ -270,8 +270,8 @@ fn predictions(link: Link, classes: &[String], raw: &str, graph: &mut Graph) {
     }
 
     let class = if link == Link::Sigmoid {
-        let zero = graph.constant(|name| graph::doubles(name, &[1, 1], &[0.0]));
-        let positive = graph.node("Greater", &[raw, &zero], &[]);
+        let cut = graph.constant(|name| graph::doubles(name, &[1, 1], &[cut]));
+        let positive = graph.node("Greater", &[raw, &cut], &[]);
         let class = graph.node("Cast", &[&positive], &[("to", Attribute::Integer(7))]);
         let axis = graph.constant(|name| graph::integers(name, &[1]));
         graph.node("Squeeze", &[&class, &axis], &[])
@@ -324,7 +324,7 @@ found = dict(zip(names, session.run(None, feed)))
 raw = found["raw_scores"]
 predicted = found.get("variable", found.get("probabilities"))
 if "label" in found:
-    best = raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > 0).astype(int)
+    best = raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > table["cut"]).astype(int)
     assert [table["classes"][at] for at in best] == list(found["label"]), "labels differ"
 for at in range(len(raw)):
     numbers = list(raw[at]) + ([] if predicted is None else list(predicted[at]))

@@ -48,6 +48,12 @@ impl ExportFormat for ModelPmml {
                 name.escape_debug()
             )));
         }
+        if model.calibration.threshold.is_some() {
+            return Err(UnsupportedModel::new(
+                "PMML predicts the most probable class, but the model has a decision threshold of \
+                 its own; train without it and compare probabilities with it",
+            ));
+        }
         check_depth(model, MAX_DEPTH)
     }
 

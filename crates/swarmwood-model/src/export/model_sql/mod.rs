@@ -447,8 +447,12 @@ impl Query<'_> {
         let class = |class: usize| {
             self.form.classes().get(class).map_or("NULL".into(), |name| self.dialect.text(name))
         };
+        let cut = match self.form.cut {
+            0.0 => "0".to_string(),
+            cut => self.dialect.number(cut),
+        };
         columns.push(format!(
-            "CASE WHEN sw_r0 > 0 THEN {} ELSE {} END AS prediction",
+            "CASE WHEN sw_r0 > {cut} THEN {} ELSE {} END AS prediction",
             class(1),
             class(0)
         ));

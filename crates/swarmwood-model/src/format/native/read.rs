@@ -2,6 +2,7 @@
 //! invariants of a model are checked by [`Model::check`] afterwards.
 
 use super::{FORMAT, FormatError, VERSION, tables};
+use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
 use crate::tree::{Child, Leaf, Level, Node, ObliviousTree, Split, Test, Tree, VectorTree};
@@ -19,6 +20,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
         found => return Err(FormatError::NewerVersion { found }),
     }
     let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
+    if header.version < 3 && !model.calibration.is_empty() {
+        let problem = "needs version 3 of the format";
+        return Err(FormatError::Part { location: "`threshold`".into(), problem });
+    }
     let vector = model.members().iter().position(|member| member.shape.is_vector());
     match vector.filter(|_| header.version < 2) {
         Some(tree) => {
@@ -82,7 +87,9 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
 
     let tables::ProvenanceRecord { version, method, rows, params } = file.provenance;
     let provenance = Provenance { version, method, rows, params };
-    Ok(Model { schema, link, objective: file.objective, base: file.base, body, provenance })
+    let calibration = Calibration { threshold: file.threshold };
+    let (objective, base) = (file.objective, file.base);
+    Ok(Model { schema, link, objective, base, body, provenance, calibration })
 }
 
 fn linear(output: usize, function: tables::LinearRecord) -> Result<LinearFunction, FormatError> {

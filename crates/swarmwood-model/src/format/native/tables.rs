@@ -1,4 +1,4 @@
-//! The serde types of versions 1 and 2. Keys are documented in `docs/model-format.md`.
+//! The serde types of versions 1 to 3. Keys are documented in `docs/model-format.md`.
 //!
 //! There are no tagged enums here: serde reads those through a buffer that loses line and column of
 //! an error. Which keys belong to which kind is checked when the records are converted to a model.
@@ -30,6 +30,8 @@ pub(super) struct ModelRecord {
     pub(super) base: Vec<f64>,
     pub(super) provenance: ProvenanceRecord,
     pub(super) target: TargetRecord,
+    /// Version 3.
+    pub(super) threshold: Option<f64>,
     pub(super) features: Vec<FeatureRecord>,
     pub(super) trees: Option<Vec<TreeRecord>>,
     pub(super) linear: Option<Vec<LinearRecord>>,

@@ -53,6 +53,7 @@ fn sample() -> Model {
             rows: 9,
             params: [("depth".into(), "6".into())].into(),
         },
+        calibration: Calibration::default(),
     }
 }
 
@@ -137,12 +138,35 @@ fn every_changed_byte_is_an_error_or_a_model() {
 }
 
 #[test]
+fn a_threshold_needs_version_3_and_two_classes() {
+    let mut model = sample();
+    model.schema.target.kind = TargetKind::Classes(vec!["no".into(), "yes".into()]);
+    model.link = Link::Sigmoid;
+    assert!(to_json(&model).unwrap().starts_with("{\"format\":\"swarmwood\",\"version\":1,"));
+    model.calibration.threshold = Some(0.25);
+    let json = to_json(&model).unwrap();
+    assert!(json.starts_with("{\"format\":\"swarmwood\",\"version\":3,"), "{json}");
+    assert_eq!(from_json(json.as_bytes()), Ok(model.clone()));
+
+    let older = json.replace("\"version\":3", "\"version\":2");
+    let error = from_json(older.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("needs version 3"), "{error}");
+    for wrong in ["0", "1", "1.5", "-0.5"] {
+        let json = json.replace("\"threshold\":0.25", &format!("\"threshold\":{wrong}"));
+        let error = from_json(json.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("must be above 0 and below 1"), "{error}");
+    }
+    let number = Model { calibration: model.calibration, ..sample() };
+    assert!(to_json(&number).unwrap_err().to_string().contains("two classes"));
+}
+
+#[test]
 fn newer_versions_are_named() {
     let error = altered("\"version\":1,", "\"version\":7,\"new\":[{}],").unwrap_err();
     assert_eq!(error, FormatError::NewerVersion { found: 7 });
     let text = error.to_string();
     assert!(
-        text.contains("version 7") && text.contains("up to 2") && text.contains("update swarmwood"),
+        text.contains("version 7") && text.contains("up to 3") && text.contains("update swarmwood"),
         "{text}"
     );
     assert_eq!(

@@ -32,14 +32,15 @@ pub(super) fn write(model: &Model) -> String {
         params: model.provenance.params.clone(),
     };
 
-    // The oldest version that can express the model: older programs read what they can.
-    let version = if model.members().iter().any(|member| member.shape.is_vector()) { 2 } else { 1 };
-    let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{version},\n");
+    let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{},\n", version(model));
     line(&mut out, "objective", &model.objective);
     line(&mut out, "link", &link(model.link));
     line(&mut out, "base", &model.base);
     line(&mut out, "provenance", &provenance);
     line(&mut out, "target", &target);
+    if let Some(threshold) = model.calibration.threshold {
+        line(&mut out, "threshold", &threshold);
+    }
     lines(&mut out, "features", model.schema.features.iter().map(feature));
     out.push_str(",\n");
     match &model.body {
@@ -49,6 +50,15 @@ pub(super) fn write(model: &Model) -> String {
 
     out.push_str("}\n");
     out
+}
+
+/// The oldest version that can express the model: older programs read what they can.
+fn version(model: &Model) -> u64 {
+    match model.members().iter().any(|member| member.shape.is_vector()) {
+        _ if !model.calibration.is_empty() => 3,
+        true => 2,
+        false => 1,
+    }
 }
 
 fn json(value: &impl Serialize) -> String {
