@@ -20,6 +20,7 @@ from swarmwood._estimators import (
     TreeSumClassifier,
     TreeSumRegressor,
 )
+from swarmwood._objective import Objective
 from swarmwood._search_cv import SchemataSearchCV
 from swarmwood._space import Choice, Integer, Ordered, Real
 from swarmwood._tuner import NothingToAsk, Trial, Tuner, engine_options, engines
@@ -32,6 +33,7 @@ __all__ = [
     "GreedyBoostRegressor",
     "Integer",
     "NothingToAsk",
+    "Objective",
     "Ordered",
     "ParameterError",
     "Real",

@@ -141,6 +141,7 @@ def train(
     valid: Table | None = None,
     pretrained: str | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
+    objective: object | None = None,
 ) -> FitResult: ...
 def compress(
     table: Table,

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
+from swarmwood._objective import CoreLoss, Objective
 from swarmwood._progress import Progress
 from swarmwood._table import categorical_mask, readable, table_of, validated
 
@@ -144,6 +145,7 @@ class Estimator(BaseEstimator):
                     valid=valid_table,
                     pretrained=pretrained,
                     callback=progress,
+                    objective=self._custom_loss(),
                 )
         finally:
             if progress is not None:
@@ -197,12 +199,20 @@ class Estimator(BaseEstimator):
             if name in OWN or name in ("self", "method"):
                 continue
             value = getattr(self, name)
+            if name == "objective" and self._custom_loss() is not None:
+                continue
             if value is None or (
                 type(value) is type(parameter.default) and value == parameter.default
             ):
                 continue
             parameters.append((name, _plain(value)))
         return parameters
+
+    def _custom_loss(self) -> CoreLoss | None:
+        objective = getattr(self, "objective", None)
+        if isinstance(objective, Objective) or callable(objective):
+            return CoreLoss(objective)
+        return None
 
     def _threads(self) -> int:
         """Return the number of threads; 0 is one per core."""

@@ -63,10 +63,11 @@ class GreedyBoostClassifier(Rules, Classifier):
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
-    objective : str, default='auto'
+    objective : Any, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'logistic' (log loss of two classes); 'softmax' (log loss of
-        three or more classes).
+        three or more classes). Or a function of (y_true, raw_score) that returns the gradient
+        and the hessian, or an `Objective`, which swarm needs.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     early_stopping_rounds : int, default=0
@@ -127,7 +128,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         colsample_bytree: float = 1.0,
         max_bin: int = 255,
         random_state: Any = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
         eval_metric: str = "auto",
@@ -229,7 +230,7 @@ class GreedyBoostRegressor(Rules, Regressor):
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
-    objective : str, default='auto'
+    objective : Any, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
         (squared error of ln(1 + y), for targets above -1 that grow by factors);
@@ -238,7 +239,9 @@ class GreedyBoostRegressor(Rules, Regressor):
         the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
         predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts);
         'gamma' (gamma deviance with a log link, for positive amounts); 'tweedie' (Tweedie
-        deviance with a log link, for amounts that are often 0).
+        deviance with a log link, for amounts that are often 0). Or a function of (y_true,
+        raw_score) that returns the gradient and the hessian, or an `Objective`, which swarm
+        needs.
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
@@ -296,7 +299,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         colsample_bytree: float = 1.0,
         max_bin: int = 255,
         random_state: Any = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
@@ -402,10 +405,11 @@ class SwarmBoostClassifier(Rules, Classifier):
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
-    objective : str, default='auto'
+    objective : Any, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'logistic' (log loss of two classes); 'softmax' (log loss of
-        three or more classes).
+        three or more classes). Or a function of (y_true, raw_score) that returns the gradient
+        and the hessian, or an `Objective`, which swarm needs.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
     threshold : float, default=0.5
@@ -502,7 +506,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         reg_lambda: float = 0.0,
         max_bin: int | None = None,
         random_state: Any = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         validation_fraction: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
@@ -624,7 +628,7 @@ class SwarmBoostRegressor(Rules, Regressor):
     random_state : Any, default=None
         Random seed; the same seed gives the same model for any number of threads. None is 0:
         the same data give the same model.
-    objective : str, default='auto'
+    objective : Any, default='auto'
         Loss that training minimises. One of 'auto' (squared for numbers, logistic for two
         classes, softmax for more); 'squared' (squared error: predicts the mean); 'squared-log'
         (squared error of ln(1 + y), for targets above -1 that grow by factors);
@@ -633,7 +637,9 @@ class SwarmBoostRegressor(Rules, Regressor):
         the target, absolute error further away than huber_delta); 'quantile' (pinball loss:
         predicts the given quantile); 'poisson' (Poisson deviance with a log link, for counts);
         'gamma' (gamma deviance with a log link, for positive amounts); 'tweedie' (Tweedie
-        deviance with a log link, for amounts that are often 0).
+        deviance with a log link, for amounts that are often 0). Or a function of (y_true,
+        raw_score) that returns the gradient and the hessian, or an `Objective`, which swarm
+        needs.
     huber_delta : float, default=1.0
         Residual from which the Huber loss is linear. A number above 0.
     quantile : float, default=0.5
@@ -725,7 +731,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         reg_lambda: float = 0.0,
         max_bin: int | None = None,
         random_state: Any = None,
-        objective: str = "auto",
+        objective: Any = "auto",
         huber_delta: float = 1.0,
         quantile: float = 0.5,
         tweedie_power: float = 1.5,

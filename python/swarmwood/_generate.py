@@ -91,6 +91,13 @@ TYPES = {
 
 TASKS = ("Classifier", "Regressor")
 
+#: What is said of custom objectives.
+CUSTOM_OBJECTIVE = (
+    " Or a function of (y_true, raw_score) that returns the gradient and the hessian, or an "
+    "`Objective`, which swarm needs."
+)
+CUSTOM_OBJECTIVE_METHODS = {"greedy", "swarm"}
+
 
 class Parameter(NamedTuple):
     """A parameter of an estimator."""
@@ -254,6 +261,9 @@ def parameters_of(family: str, task: str) -> list[Parameter]:
             default = "None"
         kind = "Any" if name == "seed" else annotation(entry["kind"], default)
         text = description(entry, methods, default, task)
+        if name == "objective" and set(methods) & CUSTOM_OBJECTIVE_METHODS:
+            kind = "Any"
+            text += CUSTOM_OBJECTIVE
         parameters.append(Parameter(entry["python_name"], kind, default, text))
     return parameters + own
 

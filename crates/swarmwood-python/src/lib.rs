@@ -7,6 +7,7 @@
 mod arrow;
 mod buffer;
 mod compression;
+mod custom_loss;
 mod engine;
 mod errors;
 mod model;

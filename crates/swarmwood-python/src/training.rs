@@ -10,13 +10,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swarmwood::learn::budget::Budget;
 use swarmwood::learn::event::{Event, SearchStatus};
+use swarmwood::learn::objective::CustomLoss;
 use swarmwood::learn::pool::Pool;
 use swarmwood::message::{Message, ParamValue};
 use swarmwood::model::{Target, TargetKind};
 use swarmwood::params::Gather;
-use swarmwood::train::{TrainOptions, TrainResult, train_with};
+use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric};
 use swarmwood::{Error, Result, read};
 
+use crate::custom_loss::PythonLoss;
 use crate::errors::{guarded, python_error};
 use crate::model::PyModel;
 use crate::names::PythonNotation;
@@ -137,6 +139,7 @@ struct TrainJob {
     target: Target,
     parameters: Vec<(String, ParamValue)>,
     pretrained: Option<PathBuf>,
+    custom_loss: Option<Arc<dyn CustomLoss>>,
 }
 
 impl TrainJob {
@@ -162,9 +165,13 @@ impl TrainJob {
         let mut data_warnings = std::mem::take(&mut rows.warnings);
         valid.iter_mut().for_each(|valid| data_warnings.append(&mut valid.warnings));
 
-        let metric = swarmwood::registry::watch(&params, &rows.schema.target.kind)?.name();
-        let (pretrained, budget) = (self.pretrained, Some(budget));
-        let options = TrainOptions { pretrained, budget, ..TrainOptions::default() };
+        let options = TrainOptions {
+            pretrained: self.pretrained,
+            budget: Some(budget),
+            custom_loss: self.custom_loss,
+            ..TrainOptions::default()
+        };
+        let metric = validation_metric(&params, &rows.schema.target.kind, &options)?;
         let trained = train_with(&rows, valid.as_ref(), &params, &options, observer)?;
 
         messages.extend(data_warnings.into_iter().map(Message::from));
@@ -177,7 +184,8 @@ impl TrainJob {
 /// Trains on a table. `callback` is called with every step and may raise. An interrupted run
 /// returns the best model so far.
 #[pyfunction]
-#[pyo3(signature = (table, target, classes, parameters, valid=None, pretrained=None, callback=None))]
+#[pyo3(signature = (table, target, classes, parameters, valid=None, pretrained=None,
+                    callback=None, objective=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -188,17 +196,20 @@ pub fn train(
     valid: Option<PyRef<'_, PyTable>>,
     pretrained: Option<PathBuf>,
     callback: Option<Py<PyAny>>,
+    objective: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
         let parameters =
             parameters.iter().map(|(name, object)| Ok((name.clone(), param_value(object)?)));
+        let loss = objective.as_ref().map(PythonLoss::new).transpose()?;
         let job = TrainJob {
             table: table.columns(),
             valid: valid.map(|valid| valid.columns()),
             target: Target { name: target, kind },
             parameters: parameters.collect::<PyResult<_>>()?,
             pretrained,
+            custom_loss: loss.clone().map(|loss| loss as Arc<dyn CustomLoss>),
         };
 
         let monitor = Arc::new(SignalMonitor::default());
@@ -211,8 +222,12 @@ pub fn train(
             }
         };
         let run = || job.run(budget, &mut observer);
+        let result = py.detach(|| with_signal_checks(&monitor, run));
         let (trained, warnings, metric) =
-            py.detach(|| with_signal_checks(&monitor, run)).map_err(python_error)?;
+            result.map_err(python_error).map_err(|error| match &loss {
+                Some(loss) => loss.chained(py, error),
+                None => error,
+            })?;
 
         // An interrupted run has a usable model; any other exception is raised instead of it.
         let interrupted = match monitor.take_exception() {

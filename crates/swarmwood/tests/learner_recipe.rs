@@ -4,7 +4,9 @@
 use swarmwood::Result;
 use swarmwood::learn::event::{Event, Stage};
 use swarmwood::model::{Body, TargetKind};
-use swarmwood::params::{LearnerOutput, LearnerSpec, Method, Params, TargetSupport};
+use swarmwood::params::{
+    CustomLossSupport, LearnerOutput, LearnerSpec, Method, Params, TargetSupport,
+};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::train::{Job, Learner, TrainOptions, TrainResult, train_learner, train_with};
 
@@ -17,6 +19,7 @@ const CONSTANT: LearnerSpec = LearnerSpec {
     output: LearnerOutput::Ensemble,
     takes_pretrained: false,
     checkpoints: false,
+    custom_loss: CustomLossSupport::Never,
     thresholds_regression: false,
     tuned_sizes: &[],
     defaults: |params| params,

@@ -119,7 +119,7 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["arrow", "buffer", "names"],
             &["errors"],
-            &["parameters", "point_dict", "table"],
+            &["custom_loss", "parameters", "point_dict", "table"],
             &["engine", "model", "study"],
             &["plot_data", "training"],
             &["compression", "panic_injection"],

@@ -6,6 +6,7 @@
 
 mod absolute;
 pub mod contract;
+mod custom;
 mod gamma;
 mod huber;
 mod logistic;
@@ -28,6 +29,7 @@ use swarmwood_model::Link;
 use crate::kernels::particle::{DerivativePair, pair_up};
 
 pub use absolute::Absolute;
+pub use custom::{CustomLoss, CustomObjective, CustomRows};
 pub use gamma::Gamma;
 pub use huber::Huber;
 pub use logistic::Logistic;
@@ -182,6 +184,15 @@ pub trait Objective: Send + Sync {
     /// The loss as a function of one of several outputs, where that is cheaper.
     fn one_output(&self) -> Option<&dyn OneOutput> {
         None
+    }
+    /// Whether derivatives and losses are computed for all rows of a fit at once, in their order,
+    /// instead of for runs of rows on several threads.
+    fn takes_all_rows(&self) -> bool {
+        false
+    }
+    /// Whether [`Objective::loss`] means anything.
+    fn has_loss(&self) -> bool {
+        true
     }
     /// What the hessians are; the contract holds the objective to it.
     fn curvature(&self) -> Curvature {

@@ -70,6 +70,22 @@ impl std::ops::AddAssign for DerivativeSums {
     }
 }
 
+/// Where the derivatives of a shard come from.
+#[derive(Clone, Copy)]
+pub enum DerivativeSource<'a> {
+    /// The objective computes them.
+    Of(&'a dyn Objective),
+    /// They were computed for all rows, in their order, output after output.
+    Given {
+        /// First derivatives.
+        g: &'a [f32],
+        /// Second derivatives.
+        h: &'a [f32],
+        /// Which rows are the shard's.
+        plan: &'a Plan,
+    },
+}
+
 /// The state of one shard during training. Every field counts: there are as many entries as rows.
 #[derive(Debug)]
 pub struct Shard {
@@ -143,9 +159,9 @@ impl Shard {
 
     /// Derivatives of the loss at the present scores; returns their totals, one per output. Every
     /// hessian gets `extra` times the row's weight on top.
-    pub fn derive(&mut self, objective: &dyn Objective, extra: f32) -> Vec<DerivativeSums> {
+    pub fn derive(&mut self, source: DerivativeSource<'_>, extra: f32) -> Vec<DerivativeSums> {
         let rows = self.rows.rows;
-        let outputs = objective.outputs();
+        let outputs = self.score.len() / rows.max(1);
         self.words.resize(rows * outputs, 0);
         let mut totals = vec![DerivativeSums::default(); outputs];
         let (mut score, mut g, mut h) =
@@ -166,7 +182,17 @@ impl Shard {
             };
             let weight = if self.weight.is_empty() { &[][..] } else { &self.weight[block.clone()] };
             let (g, h) = (&mut g[..count * outputs], &mut h[..count * outputs]);
-            objective.derivatives(score, &self.target[block.clone()], weight, g, h);
+            match source {
+                DerivativeSource::Of(objective) => {
+                    objective.derivatives(score, &self.target[block.clone()], weight, g, h);
+                }
+                DerivativeSource::Given { g: all_g, h: all_h, plan } => {
+                    for (at, row) in (0..outputs).flat_map(|_| block.clone()).enumerate() {
+                        let from = at / count * plan.rows + plan.global(self.number, row);
+                        (g[at], h[at]) = (all_g[from], all_h[from]);
+                    }
+                }
+            }
             if extra > 0.0 {
                 h.chunks_exact_mut(count).for_each(|h| stiffen(h, weight, extra));
             }

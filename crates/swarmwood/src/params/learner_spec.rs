@@ -43,6 +43,8 @@ pub struct LearnerSpec {
     pub takes_pretrained: bool,
     /// Whether it can store its state and resume.
     pub checkpoints: bool,
+    /// Whether it can minimise a loss that is computed outside of the library.
+    pub custom_loss: CustomLossSupport,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one
     /// half (for tuning alone).
     pub thresholds_regression: bool,
@@ -64,6 +66,17 @@ pub enum TargetSupport {
     Any,
     /// Classes alone.
     Classes,
+}
+
+/// Whether a learner can minimise a custom loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CustomLossSupport {
+    /// It cannot.
+    Never,
+    /// It needs derivatives alone.
+    Derivatives,
+    /// It needs the values of the loss, too: it compares fits by them.
+    WithValues,
 }
 
 /// What a model of a learner consists of.

@@ -5,7 +5,7 @@
 
 use swarmwood_model::TargetKind;
 
-use super::learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
+use super::learner_spec::{CustomLossSupport, LearnerOutput, LearnerSpec, Method, TargetSupport};
 use super::method_checks::{
     check_bins, check_boosting, check_ensemble_search, check_rule_sequences, check_single_tree,
     check_tree_sum, check_tree_swarm,
@@ -66,6 +66,7 @@ const ENSEMBLE: LearnerSpec = LearnerSpec {
     output: LearnerOutput::Ensemble,
     takes_pretrained: false,
     checkpoints: false,
+    custom_loss: CustomLossSupport::Never,
     thresholds_regression: false,
     tuned_sizes: &[],
     defaults: |params| params,
@@ -76,6 +77,7 @@ const ENSEMBLE: LearnerSpec = LearnerSpec {
 const SWARM: LearnerSpec = LearnerSpec {
     name: "swarm",
     help: "search over all trees of the ensemble; greedy boosting where its cross-validated score is better",
+    custom_loss: CustomLossSupport::WithValues,
     parameters: &[
         "growth",
         "trees",
@@ -100,6 +102,7 @@ const SWARM: LearnerSpec = LearnerSpec {
 const GREEDY: LearnerSpec = LearnerSpec {
     name: "greedy",
     help: "greedy gradient boosting, as XGBoost and LightGBM do it",
+    custom_loss: CustomLossSupport::Derivatives,
     parameters: &[
         "booster",
         "growth",

@@ -25,7 +25,7 @@ mod tests;
 pub use by_feature::{ByFeature, FeatureCost, FeatureSetting, MonotoneSetting};
 pub use check::ValidParams;
 pub use gather::Gather;
-pub use learner_spec::{LearnerOutput, LearnerSpec, Method, TargetSupport};
+pub use learner_spec::{CustomLossSupport, LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
 pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};

@@ -62,7 +62,7 @@ impl Learner for EnsembleSearch {
 fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
-    job.check_targets(data.target.iter())?;
+    job.examine_targets(&data)?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data.layout);
     let started = Instant::now();

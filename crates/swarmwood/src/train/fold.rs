@@ -222,6 +222,7 @@ impl FoldData {
             options: &TrainOptions::default(),
             spec,
             objective: &*objective,
+            custom: None,
             metric,
             constraints: &constraints,
             pool,

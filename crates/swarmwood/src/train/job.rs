@@ -4,8 +4,9 @@ use swarmwood_learn::budget::Budget;
 use swarmwood_learn::constraints::Constraints;
 use swarmwood_learn::context::Context;
 use swarmwood_learn::data::Chunk;
+use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::metric::{EvalMetric, LearningTask, Tally};
-use swarmwood_learn::objective::{Objective, ObjectiveConfig};
+use swarmwood_learn::objective::{CustomObjective, Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Calibration, Model, Provenance, TargetKind};
@@ -59,6 +60,8 @@ pub struct Job<'a> {
     pub(super) spec: ObjectiveConfig,
     /// The loss that is minimised.
     pub objective: &'a dyn Objective,
+    /// The same, if it is a custom one.
+    pub(super) custom: Option<&'a CustomObjective>,
     /// What early stopping watches.
     pub(super) metric: EvalMetric,
     /// What the model must satisfy.
@@ -164,6 +167,15 @@ impl Job<'_> {
         let spread = greatest - least;
         if is_number && spread > 0.0 && spread < LEAST_SPREAD {
             return Err(self.too_close(spread));
+        }
+        Ok(())
+    }
+
+    /// Refuses targets as [`Job::check_targets`] does, and shows them to a custom loss.
+    pub(super) fn examine_targets(&self, data: &Dataset) -> Result<()> {
+        self.check_targets(data.target.iter())?;
+        if let Some(custom) = self.custom {
+            custom.examine(&data.target.to_vec(), &data.weight.to_vec());
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod options;
 mod pretrained;
 mod published;
 mod report;
+mod run_objective;
 mod search_space;
 mod single;
 mod swarm_run;
@@ -34,7 +35,6 @@ use std::time::{Duration, Instant};
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::event::Event;
-use swarmwood_learn::objective;
 use swarmwood_learn::pool::Pool;
 
 use crate::error::Violation;
@@ -48,6 +48,8 @@ pub use learner::Learner;
 pub use options::TrainOptions;
 use published::{RuleSequencePolicy, RuleSequenceSwarm, RuleSource};
 pub use report::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmReport};
+use run_objective::RunObjective;
+pub use run_objective::validation_metric;
 pub use search_space::SearchSpace;
 use single::{SingleTreeLearner, TreeFinder};
 
@@ -121,10 +123,11 @@ pub fn train_learner(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let target = &rows.schema.target.kind;
-    let params = &(**params).clone().resolve(target);
-    crate::registry::check_task(params, target)?;
-    crate::registry::check_decisions(params, target)?;
-    let (spec, metric) = objective_and_metric(params, target, options.thresholded)?;
+    let mut params = (**params).clone().resolve(target);
+    crate::registry::check_task(&params, target)?;
+    crate::registry::check_decisions(&params, target)?;
+    let objective = RunObjective::new(&mut params, target, options)?;
+    let params = &params;
     if params.early_stopping_rounds > 0 && valid.is_none() {
         let message = "needs validation rows to watch";
         return Err(Error::Parameters(vec![Violation::new("early_stopping_rounds", message)]));
@@ -134,20 +137,22 @@ pub fn train_learner(
     let constraints = constraints::resolve(params, &rows.schema)?;
 
     let started = Instant::now();
-    let scores = rows.rows.saturating_mul(spec.classes().max(1));
+    let scores = rows.rows.saturating_mul(objective.spec.classes().max(1));
     let share = held_out::training_share(learner, params, valid.is_some());
-    let limits = |share: f64| budget(params, options.budget.as_ref(), (started, share), scores);
+    let limits = |share: f64| {
+        objective.limit(budget(params, options.budget.as_ref(), (started, share), scores))
+    };
     let (budget, held_out_budget) = (limits(share), limits(1.0));
-    let objective = objective::make(&spec);
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let job = Job {
         rows,
         valid,
         params,
         options,
-        spec,
-        objective: &*objective,
-        metric,
+        spec: objective.spec,
+        objective: objective.objective(),
+        custom: objective.custom(),
+        metric: objective.metric,
         constraints: &constraints,
         pool: &pool,
         budget: &budget,
@@ -159,8 +164,11 @@ pub fn train_learner(
         observer(&Event { elapsed, ..event.clone() });
     };
 
-    let mut trained = learner.train(&job, &mut observer)?;
+    let trained = learner.train(&job, &mut observer);
+    objective.check()?;
+    let mut trained = trained?;
     calibration::calibrate(learner, &job, &mut trained)?;
+    objective.check()?;
 
     let limit = params.time_limit;
     let noted = trained.notes.iter().any(|note| note.starts_with("the time limit of"));

@@ -1,16 +1,18 @@
 //! What a training may have beside rows and parameters.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use swarmwood_learn::budget::Budget;
+use swarmwood_learn::objective::CustomLoss;
 
 use crate::checkpoint::Keep;
 use crate::error::Violation;
-use crate::params::{LearnerSpec, Method, Params};
+use crate::params::{CustomLossSupport, LearnerSpec, Method, Params};
 use crate::{Error, Result};
 
 /// What a training may have beside rows and parameters.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct TrainOptions {
     /// A model whose splits a search starts from: ours, XGBoost's, LightGBM's or CatBoost's.
     pub pretrained: Option<PathBuf>,
@@ -19,6 +21,8 @@ pub struct TrainOptions {
     /// The caller's limits: a clone of it cancels the run, which then ends with the best
     /// model so far. The time limit and the work limit of the parameters are added to them.
     pub budget: Option<Budget>,
+    /// A loss that is minimised instead of the one that the parameters name.
+    pub custom_loss: Option<Arc<dyn CustomLoss>>,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one half
     /// (see [`objective_or_thresholded`](crate::registry::objective_or_thresholded)).
     pub thresholded: bool,
@@ -40,8 +44,36 @@ impl TrainOptions {
             let able = methods_that(|spec| spec.checkpoints).join(", ");
             refuse("checkpoint", format!("that search: {able}"));
         }
+        if let Some(loss) = &self.custom_loss {
+            violations.extend(self.custom_loss_violation(params, loss.has_losses()));
+        }
 
         if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
+    }
+
+    /// Why a custom loss cannot be used, if it cannot.
+    fn custom_loss_violation(&self, params: &Params, has_values: bool) -> Option<Violation> {
+        let method = params.method;
+        let message = match method.spec().custom_loss {
+            CustomLossSupport::Never => {
+                let able = methods_that(|spec| spec.custom_loss != CustomLossSupport::Never);
+                let (able, name) = (able.join(", "), method.name());
+                format!("is a custom loss, which is for methods {able}; the method is {name}")
+            }
+            _ if params.is_linear() => {
+                "is a custom loss, which is for boosters of trees, not for gblinear".to_string()
+            }
+            _ if self.keep.is_some() => {
+                "is a custom loss, with which a run cannot be stored and resumed".to_string()
+            }
+            CustomLossSupport::WithValues if !has_values => format!(
+                "has derivatives alone, but the method {} compares fits by the loss; \
+                 give a function for its values, too",
+                method.name()
+            ),
+            _ => return None,
+        };
+        Some(Violation::new("objective", message))
     }
 }
 

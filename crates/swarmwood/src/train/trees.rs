@@ -36,7 +36,7 @@ const MEASURED_ROWS: usize = 1 << 14;
 pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
     let (data, valid) = binning::bin(job)?;
-    job.check_targets(data.target.iter())?;
+    job.examine_targets(&data)?;
     let bin_seconds = started.elapsed().as_secs_f64();
     check_memory(job.params, &data)?;
     let warnings = constant_columns(job, &data.layout);
@@ -127,7 +127,11 @@ pub(super) fn settings(job: &Job<'_>) -> GreedyConfig {
         metric: job.metric,
         seed: params.seed,
         memory: KEPT_BYTES,
-        report_every: params.trees.div_ceil(LOSS_REPORTS),
+        report_every: if job.objective.has_loss() {
+            params.trees.div_ceil(LOSS_REPORTS)
+        } else {
+            0
+        },
     }
 }
 

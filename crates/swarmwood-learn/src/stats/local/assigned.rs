@@ -1,8 +1,9 @@
 //! Trees that can be taken out of the scores and put back: what a search over whole ensembles
 //! needs.
 
-use super::Local;
+use super::{AllRows, Local};
 use crate::binned_tree::BinnedTree;
+use crate::dataset::Plan;
 use crate::metric::{EvalMetric, Partial};
 use crate::objective::order::weighted_quantile;
 use crate::stats::message::{LeafQuantile, LeafRows, LeafSlot, LeafSums};
@@ -113,11 +114,15 @@ impl Local<'_> {
         {
             return self.pool.map(shards.len(), |at| shards[at].loss(one)).into_iter().sum();
         }
-        self.merge(EvalMetric::Loss, &shards).sum
+        self.merge(EvalMetric::Loss, &self.plan, &shards).sum
     }
 
-    /// The sums of a metric over shards, merged in their order.
-    pub(super) fn merge(&self, metric: EvalMetric, shards: &[&Shard]) -> Partial {
+    /// The sums of a metric over the shards of a plan, merged in their order.
+    pub(super) fn merge(&self, metric: EvalMetric, plan: &Plan, shards: &[&Shard]) -> Partial {
+        if metric == EvalMetric::Loss && self.objective.takes_all_rows() {
+            let rows = AllRows::gather(plan, shards, self.base.len());
+            return metric.partial(&rows.score, &rows.target, &rows.weight, self.objective);
+        }
         let part = |at: usize| {
             let shard = shards[at];
             metric.partial(shard.scores(), shard.targets(), shard.weights(), self.objective)

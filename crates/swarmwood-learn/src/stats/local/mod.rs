@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use super::message::{
     NodeStats, RowSample, SnapshotId, SplitCommand, SplitConstraints, SplitQuery, TreeId,
 };
-use super::shard::{DerivativeSums, Shard};
+use super::shard::{DerivativeSource, DerivativeSums, Shard};
 use crate::binned_tree::BinnedTree;
 use crate::bins::Layout;
 use crate::bins::layout::{FeaturePlace, Route};
@@ -108,6 +108,8 @@ impl Local<'_> {
     /// hessians. Every hessian gets `extra` times the row's weight on top; zero for plain boosting.
     fn derive(&mut self, output: Option<usize>, extra: f64) -> Vec<f64> {
         let objective = self.objective;
+        let whole = objective.takes_all_rows().then(|| self.derive_whole());
+        let plan = self.plan;
         let mut work: Vec<(&mut Shard, Vec<DerivativeSums>)> = self
             .teams
             .iter_mut()
@@ -117,7 +119,13 @@ impl Local<'_> {
         let one = output.and_then(|output| Some((output, objective.one_output()?)));
         self.pool.each(&mut work, |_, (shard, sums)| match one {
             Some((output, one)) => *sums = vec![shard.derive_output(output, one, extra as f32)],
-            None => *sums = shard.derive(objective, extra as f32),
+            None => {
+                let source = match &whole {
+                    None => DerivativeSource::Of(objective),
+                    Some((g, h)) => DerivativeSource::Given { g, h, plan: &plan },
+                };
+                *sums = shard.derive(source, extra as f32);
+            }
         });
 
         self.derivative_sums.resize(objective.outputs(), DerivativeSums::default());
@@ -131,6 +139,15 @@ impl Local<'_> {
             changed.iter_mut().zip(sums).for_each(|(sum, &part)| *sum += part);
         }
         changed.iter().map(|sums| sums.h).collect()
+    }
+
+    /// Derivatives of all rows in their order, by an objective that wants them all at once.
+    fn derive_whole(&self) -> (Vec<f32>, Vec<f32>) {
+        let shards: Vec<&Shard> = self.shards().collect();
+        let rows = AllRows::gather(&self.plan, &shards, self.base.len());
+        let (mut g, mut h) = (vec![0.0; rows.score.len()], vec![0.0; rows.score.len()]);
+        self.objective.derivatives(&rows.score, &rows.target, &rows.weight, &mut g, &mut h);
+        (g, h)
     }
 
     /// Starts a tree on one output; slot 0 holds all its rows.
@@ -371,6 +388,26 @@ impl Local<'_> {
         for team in &mut self.teams {
             team.shards.iter_mut().for_each(Shard::release_buffers);
             (team.spare, team.scratch) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+/// The rows of all shards in their order; scores output after output.
+struct AllRows {
+    score: Vec<f32>,
+    target: Vec<f32>,
+    weight: Vec<f32>,
+}
+
+impl AllRows {
+    fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> AllRows {
+        let targets: Vec<&[f32]> = shards.iter().map(|shard| shard.targets()).collect();
+        let weights: Vec<&[f32]> = shards.iter().map(|shard| shard.weights()).collect();
+        let is_weighted = weights.iter().any(|weights| !weights.is_empty());
+        AllRows {
+            score: gather(plan, shards, outputs).concat(),
+            target: plan.gather(&targets),
+            weight: if is_weighted { plan.gather(&weights) } else { Vec::new() },
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Local, gather};
 use crate::binned_tree::BinnedTree;
+use crate::dataset::Plan;
 use crate::stats::backend::{Backend, BackendError};
 use crate::stats::message::{
     DataDescription, LeafRows, LeafSlot, Reply, RowSet, SplitCommand, TreeId, Work,
@@ -75,16 +76,13 @@ impl Local<'_> {
             Work::Loss {} => return Ok(Reply::Value { value: Some(self.loss()) }),
             Work::Metric { metric, rows } => {
                 let shards = self.rows(*rows);
-                let merged = (!shards.is_empty()).then(|| self.merge(*metric, &shards));
+                let merged = self.plan_of(*rows).map(|plan| self.merge(*metric, plan, &shards));
                 return Ok(Reply::Value { value: merged.map(|all| metric.finish(all)) });
             }
             Work::GatherScores { rows } => {
-                let plan = match rows {
-                    RowSet::Training => Some(self.plan),
-                    RowSet::Validation => self.valid_plan,
-                };
                 let outputs = self.base.len();
-                let scores = plan.map(|plan| gather(&plan, &self.rows(*rows), outputs));
+                let scores =
+                    self.plan_of(*rows).map(|plan| gather(plan, &self.rows(*rows), outputs));
                 return Ok(Reply::Scores { scores: scores.unwrap_or_default() });
             }
             _ => self.change(work)?,
@@ -149,6 +147,14 @@ impl Local<'_> {
                 .for_each(|shard| shard.add_leaves(output, leaves, &values, &traversal));
         });
         self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &traversal));
+    }
+
+    /// How rows are distributed over shards, if there are such rows.
+    fn plan_of(&self, rows: RowSet) -> Option<&Plan> {
+        match rows {
+            RowSet::Training => Some(&self.plan),
+            RowSet::Validation => self.valid_plan.as_ref(),
+        }
     }
 
     fn rows(&self, rows: RowSet) -> Vec<&Shard> {
