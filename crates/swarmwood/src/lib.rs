@@ -1,6 +1,7 @@
 //! The facade: read data, check parameters, train, evaluate, store.
 
 pub mod checkpoint;
+pub mod column_checks;
 pub mod compress;
 pub mod error;
 pub mod evaluate;

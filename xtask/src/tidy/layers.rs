@@ -53,7 +53,7 @@ const MODULES: &[ModuleLayers] = &[
             &["error"],
             &["memory", "params", "write"],
             &["read", "registry", "store"],
-            &["export", "monotone", "predict", "profile", "rules", "checkpoint"],
+            &["checkpoint", "column_checks", "export", "monotone", "predict", "profile", "rules"],
             &["evaluate"],
             &["train"],
             &["compress", "tune"],

@@ -15,7 +15,7 @@ use swarmwood::params::TABLE;
 use swarmwood::read::{self, Rows, Source};
 use swarmwood::train::{TrainOptions, TrainResult};
 use swarmwood::write::write_atomically;
-use swarmwood::{Result, store, train};
+use swarmwood::{Result, column_checks, store, train};
 
 pub use self::progress::TrainProgress;
 use self::request::TrainRequest;
@@ -143,6 +143,7 @@ fn fit(
 
     let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(rows.warnings.iter().cloned());
+    warnings.extend(column_checks::warnings(&rows));
     warnings.extend(valid.iter().flat_map(|valid| &valid.warnings).cloned());
     console.warnings(&warnings);
 

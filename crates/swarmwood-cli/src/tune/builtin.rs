@@ -13,7 +13,7 @@ use swarmwood::tune::{
     FinalFit, NativeConfig, NativeObjective, Study, StudyHeader, StudyLimits, StudyMetric,
     StudyTask, TuneEvent, TuningScore, engine, space_file,
 };
-use swarmwood::{Result, store, tune};
+use swarmwood::{Result, column_checks, store, tune};
 
 use super::engine_flags;
 use super::progress::TrialProgress;
@@ -166,6 +166,7 @@ fn tune(
     let all = read::training(&request.source, &request.options)?;
     let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(all.warnings.iter().cloned());
+    warnings.extend(column_checks::warnings(&all));
     console.warnings(&warnings);
     let score = TuningScore::named(&request.metric, &all.schema.target.kind)?;
     let (rows, held) = hold_out(&all, request)?;
