@@ -115,9 +115,10 @@ impl TrainProgress {
         if let Some(search) = &event.search {
             let best = search.best.filter(|_| search.best != self.train_loss);
             parts.push(labelled(&format!("best {}", search.measure), best));
-            parts.push(
-                search.gain.map(|gain| format!("{:.1} % lower loss than greedy", 100.0 * gain)),
-            );
+            parts.push(search.gain.map(|gain| {
+                let side = if gain < 0.0 { "higher" } else { "lower" };
+                format!("{:.1} % {side} loss than greedy", 100.0 * gain.abs())
+            }));
             parts.push(labelled("mean", search.mean));
             parts.push(self.speed(event, search));
         }
