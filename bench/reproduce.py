@@ -29,6 +29,7 @@ from evidence import (
     interactions,
     iris,
     max_features,
+    monotone,
     page,
     raw,
     rules,
@@ -61,6 +62,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "compress": (compress, compress),
     "interactions": (interactions, interactions),
     "max-features": (max_features, max_features),
+    "monotone": (monotone, monotone),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -75,6 +77,7 @@ KNOWN_SETS = {
     "compress": SETS,
     "interactions": interactions.SETS,
     "max-features": SETS,
+    "monotone": monotone.SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -89,6 +92,7 @@ KNOWN_SIZES = {
     "compress": compress.SIZES,
     "interactions": interactions.SIZES,
     "max-features": max_features.SIZES,
+    "monotone": monotone.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 

@@ -44,13 +44,17 @@ impl Constraints {
         let mut features: Vec<u32> = tree.nodes.iter().map(|node| node.split.feature).collect();
         features.sort_unstable();
         features.dedup();
+        features.retain(|&feature| self.direction(feature as usize).is_some());
+        if features.is_empty() {
+            return PartialOrder::default();
+        }
         let mut pairs = Vec::new();
-        for feature in features {
-            let Some(direction) = self.direction(feature as usize) else { continue };
-            let ascending = neighbours(tree, feature).into_iter();
-            match direction {
-                Direction::Increasing => pairs.extend(ascending),
-                Direction::Decreasing => pairs.extend(ascending.map(|(low, high)| (high, low))),
+        for (&feature, ascending) in features.iter().zip(neighbours(tree, &features)) {
+            match self.direction(feature as usize) {
+                Some(Direction::Decreasing) => {
+                    pairs.extend(ascending.into_iter().map(|(low, high)| (high, low)));
+                }
+                _ => pairs.extend(ascending),
             }
         }
         PartialOrder::new(pairs)

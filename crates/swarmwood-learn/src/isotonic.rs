@@ -8,7 +8,11 @@
 //! Wilbur 2003). That is the exact optimum for every sum of squares, and of the Bregman divergences
 //! (log loss among them) too.
 
+mod few_items;
+
 use std::collections::VecDeque;
+
+use few_items::each_item;
 
 /// Shares of the largest capacity below which a residual capacity counts as none.
 const CAPACITY_TOLERANCE: f64 = 1e-12;
@@ -21,14 +25,57 @@ const LEAST_WEIGHT: f64 = 1e-12;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct PartialOrder {
     pairs: Vec<(u32, u32)>,
+    /// For few items: what must not be below each of them, itself included.
+    above: Vec<u64>,
+    /// For few items: those that pairs tie to each other.
+    components: Vec<u64>,
 }
+
+/// Items whose sets fit into a word.
+const FEW_ITEMS: usize = 64;
 
 impl PartialOrder {
     /// The order that pairs imply; they have no cycle.
     pub(crate) fn new(mut pairs: Vec<(u32, u32)>) -> Self {
         pairs.sort_unstable();
         pairs.dedup();
-        PartialOrder { pairs }
+        let items = pairs.iter().map(|&(low, high)| low.max(high) as usize + 1).max().unwrap_or(0);
+        let mut order = PartialOrder { pairs, above: Vec::new(), components: Vec::new() };
+        if items <= FEW_ITEMS {
+            order.above = order.closed_sets(items);
+            order.components = order.tied_sets(items);
+        }
+        order
+    }
+
+    /// What must not be below each item.
+    fn closed_sets(&self, items: usize) -> Vec<u64> {
+        let mut above: Vec<u64> = (0..items).map(|at| 1 << at).collect();
+        self.pairs.iter().for_each(|&(low, high)| above[low as usize] |= 1 << high);
+        for between in 0..items {
+            for low in 0..items {
+                if above[low] >> between & 1 == 1 {
+                    above[low] |= above[between];
+                }
+            }
+        }
+        above
+    }
+
+    /// The items that pairs tie to each other, two or more.
+    fn tied_sets(&self, items: usize) -> Vec<u64> {
+        let mut sets: Vec<u64> = Vec::new();
+        for at in 0..items {
+            let mut set = self.above[at];
+            sets.retain(|&other| {
+                let is_apart = other & set == 0;
+                set |= if is_apart { 0 } else { other };
+                is_apart
+            });
+            sets.push(set);
+        }
+        sets.retain(|set| set.count_ones() > 1);
+        sets
     }
 
     /// Whether values are in the order.
@@ -47,21 +94,62 @@ impl PartialOrder {
         let weights: Vec<f64> = weights.iter().map(|weight| weight.max(least)).collect();
 
         let mut projected = values.to_vec();
-        for component in self.components(values.len()) {
+        if self.above.is_empty() {
+            self.project_many(values, &weights, &mut projected);
+        } else {
+            self.project_few(values, &weights, &mut projected);
+        }
+        self.round_up(&mut projected);
+        projected
+    }
+
+    /// Solves every set of tied items that is not in order, by partitioning.
+    fn project_few(&self, values: &[f64], weights: &[f64], projected: &mut [f64]) {
+        let mut broken = 0_u64;
+        for &(low, high) in &self.pairs {
+            broken |= u64::from(values[low as usize] > values[high as usize]) << low;
+        }
+        let mut open = [0_u64; FEW_ITEMS];
+        for &component in self.components.iter().filter(|&&component| component & broken != 0) {
+            let mut sets = 1;
+            open[0] = component;
+            while sets > 0 {
+                sets -= 1;
+                let set = open[sets];
+                let mut sums = [0.0; 2];
+                each_item(set, |at| {
+                    sums[0] += weights[at];
+                    sums[1] += weights[at] * values[at];
+                });
+                let mean = sums[1] / sums[0];
+                let upper =
+                    few_items::closure(set, &self.above, |at| weights[at] * (values[at] - mean));
+                if upper == 0 || upper == set {
+                    each_item(set, |at| projected[at] = mean);
+                } else {
+                    open[sets] = set & !upper;
+                    open[sets + 1] = upper;
+                    sets += 2;
+                }
+            }
+        }
+    }
+
+    /// The same for any number of items.
+    fn project_many(&self, values: &[f64], weights: &[f64], projected: &mut [f64]) {
+        for component in self.components_of_many(values.len()) {
             let tied = |&(low, _): &&(u32, u32)| component.binary_search(&low).is_ok();
             let in_order =
                 |&(low, high): &(u32, u32)| values[low as usize] <= values[high as usize];
             if self.pairs.iter().filter(tied).all(in_order) {
                 continue;
             }
-            self.solve(component, values, &weights, &mut projected);
+            self.solve_many(component, values, weights, projected);
         }
-        self.round_up(&mut projected);
-        projected
     }
 
     /// Items that are tied to each other, ascending; those that no pair mentions are left out.
-    fn components(&self, items: usize) -> Vec<Vec<u32>> {
+    fn components_of_many(&self, items: usize) -> Vec<Vec<u32>> {
         let mut root: Vec<usize> = (0..items).collect();
         fn find(root: &mut [usize], mut at: usize) -> usize {
             while root[at] != at {
@@ -84,7 +172,7 @@ impl PartialOrder {
     }
 
     /// Solves a set of items by partitioning.
-    fn solve(&self, set: Vec<u32>, values: &[f64], weights: &[f64], projected: &mut [f64]) {
+    fn solve_many(&self, set: Vec<u32>, values: &[f64], weights: &[f64], projected: &mut [f64]) {
         let mut open = vec![set];
         while let Some(set) = open.pop() {
             let weight: f64 = set.iter().map(|&at| weights[at as usize]).sum();
@@ -93,7 +181,8 @@ impl PartialOrder {
             let gain = |at: u32| weights[at as usize] * (values[at as usize] - mean);
             let gains: Vec<f64> = set.iter().map(|&at| gain(at)).collect();
 
-            let upper = if set.len() > 1 { self.closure(&set, &gains) } else { vec![false] };
+            let upper =
+                if set.len() > 1 { self.closure_of_many(&set, &gains) } else { vec![false] };
             let raised = upper.iter().filter(|&&is_upper| is_upper).count();
             if raised == 0 || raised == set.len() {
                 set.iter().for_each(|&at| projected[at as usize] = mean);
@@ -108,7 +197,7 @@ impl PartialOrder {
 
     /// The part of an ascending set that gains most by being raised, with every item whatever must not
     /// be below it.
-    fn closure(&self, set: &[u32], gains: &[f64]) -> Vec<bool> {
+    fn closure_of_many(&self, set: &[u32], gains: &[f64]) -> Vec<bool> {
         let place = |at: u32| set.binary_search(&at).ok();
         let edges: Vec<(usize, usize)> = self
             .pairs

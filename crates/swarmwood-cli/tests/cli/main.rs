@@ -6,6 +6,7 @@ mod bad_params;
 mod calibration;
 mod checkpoints;
 mod compress;
+mod constraints;
 mod decisions;
 mod exports;
 mod files;

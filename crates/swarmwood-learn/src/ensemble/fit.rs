@@ -6,6 +6,8 @@
 //! where `x` is the value of a node or, for κ, of the row's leaf. The κ term is what dropping trees
 //! at random would cost a squared loss on average; it adds κ to every hessian.
 
+use std::sync::Arc;
+
 use swarmwood_model::Member;
 
 use super::fit_state::{EnsembleState, TreeState};
@@ -32,6 +34,8 @@ pub struct EnsembleTree {
     pub grown: BinnedTree,
     pub output: usize,
     handle: TreeHandle,
+    /// The order that constraints ask of its leaves.
+    order: Arc<PartialOrder>,
     /// All penalties of the tree.
     pub cost: f64,
 }
@@ -68,6 +72,7 @@ struct TreeCandidate {
     grown: BinnedTree,
     output: usize,
     handle: TreeHandle,
+    order: Arc<PartialOrder>,
     stats: LeafStats,
 }
 
@@ -220,12 +225,11 @@ impl<'a> Ensemble<'a> {
                 return Ok(false);
             }
             self.derive(output);
-            let TreeCandidate { grown, handle, stats, .. } = self.grow(output, None)?;
-            let order = self.leaf_order(&grown);
+            let TreeCandidate { grown, handle, order, stats, .. } = self.grow(output, None)?;
             let solution = self.step(&grown, &stats, &order, None);
             let values: Vec<f64> = solution.values.iter().map(|value| value * share).collect();
             let cost = self.cost(solution.penalty * share * share, &values, &stats.sums, &grown);
-            let mut tree = EnsembleTree { grown, output, handle, cost };
+            let mut tree = EnsembleTree { grown, output, handle, order, cost };
             set(&mut tree.grown, &values);
             self.client.push(tree.put_in());
             self.trees.push(tree);
@@ -295,14 +299,14 @@ impl<'a> Ensemble<'a> {
         sums: Option<Vec<LeafSums>>,
         before: f64,
     ) -> Result<bool, BackendError> {
-        let EnsembleTree { grown, output, handle, cost } = self.trees[at].clone();
+        let EnsembleTree { grown, output, handle, order, cost } = self.trees[at].clone();
         let stats = match sums {
             Some(sums) => LeafStats { sums, quantiles: Vec::new() },
             None => self.leaf_stats(output, handle.id(), grown.leaves.len())?,
         };
         let known = self.quadratic.then_some(&stats.sums[..]);
         let out = self.loss_without(at, known);
-        let candidate = TreeCandidate { grown, output, handle, stats };
+        let candidate = TreeCandidate { grown, output, handle, order, stats };
         let trial = self.fit(&candidate, out)?;
         if falls(trial.loss + trial.cost, before) {
             self.accept(at, None, trial);
@@ -350,9 +354,10 @@ impl<'a> Ensemble<'a> {
 
     fn accept(&mut self, at: usize, structure: Option<TreeCandidate>, trial: LeafTrial) {
         let tree = &mut self.trees[at];
-        if let Some(TreeCandidate { grown, handle, .. }) = structure {
+        if let Some(TreeCandidate { grown, handle, order, .. }) = structure {
             tree.grown = grown;
             tree.handle = handle;
+            tree.order = order;
         }
         set(&mut tree.grown, &trial.values);
         tree.cost = trial.cost;
@@ -375,12 +380,12 @@ impl<'a> Ensemble<'a> {
             work
         };
         let task = TreeTask { output, sample: None, search, leaf_work: &leaf_work };
-        let TreeGrowth { tree, replies, .. } =
+        let TreeGrowth { tree, order, replies, .. } =
             grow_tree(&mut self.client, task, &self.growing, self.context)?;
         self.work += 1;
         // The first reply is that of the assignment.
         let stats = self.stats_of(replies.into_iter().skip(1))?;
-        Ok(TreeCandidate { grown: tree, output, handle, stats })
+        Ok(TreeCandidate { grown: tree, output, handle, order: Arc::new(order), stats })
     }
 
     /// Statistics of the leaves of a tree at the present derivatives and scores.
@@ -410,10 +415,9 @@ impl<'a> Ensemble<'a> {
     /// Fits leaf values to a tree that is out of the scores, and puts it in. `out` is the loss
     /// without it.
     fn fit(&mut self, candidate: &TreeCandidate, out: f64) -> Result<LeafTrial, BackendError> {
-        let TreeCandidate { grown, output, handle, stats } = candidate;
+        let TreeCandidate { grown, output, handle, order, stats } = candidate;
         let (output, id, leaves) = (*output, handle.id(), grown.leaves.len());
-        let order = self.leaf_order(grown);
-        let mut solution = self.step(grown, stats, &order, None);
+        let mut solution = self.step(grown, stats, order, None);
         self.client.push(Work::Shift { output, id, values: solution.values.clone() });
         if self.quadratic {
             let loss = out + self.change(&solution.values, &stats.sums);
@@ -426,7 +430,7 @@ impl<'a> Ensemble<'a> {
             for _ in 1..STEPS {
                 self.derive(output);
                 last = self.leaf_stats(output, id, leaves)?;
-                let next = self.step(grown, &last, &order, Some(&solution.values));
+                let next = self.step(grown, &last, order, Some(&solution.values));
                 let moved =
                     next.values.iter().zip(&solution.values).map(|(new, old)| new - old).collect();
                 self.client.push(Work::Shift { output, id, values: moved });
@@ -473,8 +477,8 @@ impl<'a> Ensemble<'a> {
     }
 
     /// The order that constraints ask of the leaves of a tree.
-    fn leaf_order(&self, grown: &BinnedTree) -> PartialOrder {
-        ridge::leaf_order(grown, self.client.layout(), self.client.constraints())
+    fn leaf_order(&self, grown: &BinnedTree) -> Arc<PartialOrder> {
+        Arc::new(ridge::leaf_order(grown, self.client.layout(), self.client.constraints()))
     }
 
     /// By how much leaf values change a quadratic loss, given the sums without them.
@@ -512,7 +516,8 @@ impl<'a> Ensemble<'a> {
             .into_iter()
             .map(|TreeState { grown, output, cost }| {
                 let handle = self.client.assign_tree(grown.clone());
-                EnsembleTree { grown, output, handle, cost }
+                let order = self.leaf_order(&grown);
+                EnsembleTree { grown, output, handle, order, cost }
             })
             .collect();
         self.work = state.work;

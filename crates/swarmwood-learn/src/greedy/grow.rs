@@ -5,6 +5,7 @@ use swarmwood_model::{Child, Leaf};
 use super::{GreedyConfig, Growth, lookahead};
 use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::budget::Budget;
+use crate::isotonic::PartialOrder;
 use crate::kernels::quantise::GradientSums;
 use crate::ridge;
 use crate::split::SplitCandidate;
@@ -32,9 +33,13 @@ pub(crate) struct TreeTask<'t> {
     pub(crate) leaf_work: &'t dyn Fn(&[LeafSlot], usize) -> Vec<Work>,
 }
 
-/// A tree that has grown, with leaf values before the learning rate.
+/// A tree that has grown; its leaves have no values yet.
 pub(crate) struct TreeGrowth {
     pub(crate) tree: BinnedTree,
+    /// The sums of its leaves.
+    pub(crate) sums: Vec<GradientSums>,
+    /// The order that constraints ask of its leaves.
+    pub(crate) order: PartialOrder,
     /// The slot of each leaf that has rows.
     pub(crate) leaves: Vec<LeafSlot>,
     /// The leaves that the work on leaves was about: those above, and in an oblivious tree perhaps
@@ -300,9 +305,9 @@ impl GrowingTree<'_, '_> {
         (self.leaf_work)(&leaves, tree.leaves.len())
     }
 
-    /// The tree with the values of its leaves.
+    /// The tree, and what is known of its leaves.
     fn finish(mut self) -> Result<TreeGrowth, BackendError> {
-        let (mut tree, leaves, sums) = self.to_tree();
+        let (tree, leaves, sums) = self.to_tree();
         let replies = match self.replies.take() {
             Some(replies) => replies,
             None => {
@@ -312,8 +317,7 @@ impl GrowingTree<'_, '_> {
         };
         self.budget.spend(1);
         let order = ridge::leaf_order(&tree, self.client.layout(), self.client.constraints());
-        ridge::set_values(&mut tree, &sums, &self.settings.penalties, &order);
-        Ok(TreeGrowth { tree, asked: leaves.clone(), leaves, replies })
+        Ok(TreeGrowth { tree, sums, order, asked: leaves.clone(), leaves, replies })
     }
 
     /// The splits as a tree, parents before children, left before right; its leaves and their

@@ -17,6 +17,7 @@ use crate::binned_tree::BinnedTree;
 use crate::context::Context;
 use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, Stage};
+use crate::isotonic::PartialOrder;
 use crate::metric::EvalMetric;
 use crate::ridge;
 use crate::split::Penalties;
@@ -244,8 +245,9 @@ impl<'a> Boosting<'a> {
             quantile.map(ask).into_iter().collect()
         };
         let task = TreeTask { output, sample, search, leaf_work: &leaf_work };
-        let TreeGrowth { mut tree, leaves, asked, mut replies } =
+        let TreeGrowth { mut tree, sums, order, leaves, asked, mut replies } =
             grow_tree(&mut self.client, task, settings, self.context)?;
+        ridge::set_values(&mut tree, &sums, &settings.penalties, &order);
 
         if quantile.is_some() {
             let quantiles = crate::stats::quantiles_of(replies.pop())?;
@@ -256,20 +258,12 @@ impl<'a> Boosting<'a> {
                     weights[leaf.leaf] = quantile.weight;
                 }
             }
-            self.order_leaves(&mut tree, &weights);
+            order_leaves(&mut tree, &weights, &order);
         }
         tree.leaves.iter_mut().for_each(|leaf| leaf.value *= settings.learning_rate);
         self.client.push(Work::FinishTree { output, tree: tree.clone(), leaves });
         self.grown.push(tree);
         Ok(())
-    }
-
-    /// Moves leaf values as little as the constraints ask for.
-    fn order_leaves(&self, tree: &mut BinnedTree, weights: &[f64]) {
-        let order = ridge::leaf_order(tree, self.client.layout(), self.client.constraints());
-        let values: Vec<f64> = tree.leaves.iter().map(|leaf| leaf.value).collect();
-        let ordered = order.project(&values, weights);
-        tree.leaves.iter_mut().zip(ordered).for_each(|(leaf, value)| leaf.value = value);
     }
 
     /// The features a tree may use: the same number in every round, at least one.
@@ -333,6 +327,13 @@ impl<'a> Boosting<'a> {
         let ensemble = EnsembleFit { base, members, train_scores, valid_scores, shift };
         Ok(BoostingFit { ensemble, trees: grown, rounds, rounds_done })
     }
+}
+
+/// Moves leaf values as little as an order of them asks for.
+fn order_leaves(tree: &mut BinnedTree, weights: &[f64], order: &PartialOrder) {
+    let values: Vec<f64> = tree.leaves.iter().map(|leaf| leaf.value).collect();
+    let ordered = order.project(&values, weights);
+    tree.leaves.iter_mut().zip(ordered).for_each(|(leaf, value)| leaf.value = value);
 }
 
 /// Grows one tree in the order of splits that the settings name.

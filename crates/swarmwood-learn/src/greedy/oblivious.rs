@@ -67,8 +67,7 @@ pub(crate) fn grow(
         .collect();
     tree.leaves = sums.iter().map(|sums| Leaf { value: 0.0, cover: sums.h }).collect();
     let order = ridge::leaf_order(&tree, growing.client.layout(), growing.client.constraints());
-    ridge::set_values(&mut tree, &sums, &settings.penalties, &order);
-    Ok(TreeGrowth { tree, leaves: growing.leaf_slots(), asked, replies })
+    Ok(TreeGrowth { tree, sums, order, leaves: growing.leaf_slots(), asked, replies })
 }
 
 /// A leaf that rows reach.

@@ -17,8 +17,8 @@ use crate::split::Ridge;
 
 /// Maximum number of turns, and the share of the largest value that a turn must move some value for
 /// another one to follow.
-const TURNS: usize = 100;
-const TURN_TOLERANCE: f64 = 1e-10;
+const TURNS: usize = 50;
+const TURN_TOLERANCE: f64 = 1e-6;
 
 /// The order that constraints ask of the leaves of a tree.
 pub(crate) fn leaf_order(

@@ -128,25 +128,3 @@ impl FeatureWalk<'_> {
         }
     }
 }
-
-/// Pairs of leaves that a row passes between when a feature grows over a threshold: first the leaf
-/// below, then the one above. A tree is increasing in the feature exactly if no pair falls.
-///
-/// ```
-/// use swarmwood_model::monotone::neighbours;
-/// use swarmwood_model::{Child, Leaf, Node, Split, Test, Tree};
-///
-/// let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
-/// let (left, right) = (Child::Leaf(0), Child::Leaf(1));
-/// let nodes = vec![Node { split, left, right, gain: 1.0, cover: 2.0 }];
-/// let tree = Tree { nodes, leaves: vec![Leaf::default(); 2] };
-/// assert_eq!(neighbours(&tree, 0), [(0, 1)]);
-/// ```
-pub fn neighbours(tree: &Tree, feature: u32) -> Vec<(u32, u32)> {
-    let mut pairs = Vec::new();
-    let walk = FeatureWalk { tree, feature, levels: &[] };
-    walk.each_jump(&mut |_, jump| pairs.push((jump.lower, jump.upper)));
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
-}

@@ -10,6 +10,7 @@
 //! that do not fall do not fall when they are rounded. Otherwise sums are compared after rounding.
 //! Missing values are not compared with numbers; rows are finite.
 
+mod boxes;
 mod jumps;
 mod region;
 
@@ -18,7 +19,7 @@ mod tests;
 
 use std::fmt;
 
-pub use jumps::neighbours;
+use boxes::LeafBoxes;
 use jumps::{FeatureWalk, LeafJump};
 use region::{Region, number_in};
 
@@ -56,6 +57,38 @@ impl fmt::Display for Direction {
             Direction::Decreasing => "decreasing",
         })
     }
+}
+
+/// Pairs of leaves that a row passes between when a feature grows over a threshold, for each of some
+/// features: first the leaf below, then the one above. A tree is increasing in a feature exactly if no
+/// pair falls.
+///
+/// ```
+/// use swarmwood_model::monotone::neighbours;
+/// use swarmwood_model::{Child, Leaf, Node, Split, Test, Tree};
+///
+/// let split = Split { feature: 0, test: Test::Above(30.0), missing_right: true };
+/// let (left, right) = (Child::Leaf(0), Child::Leaf(1));
+/// let nodes = vec![Node { split, left, right, gain: 1.0, cover: 2.0 }];
+/// let tree = Tree { nodes, leaves: vec![Leaf::default(); 2] };
+/// assert_eq!(neighbours(&tree, &[0]), [[(0, 1)]]);
+/// ```
+pub fn neighbours(tree: &Tree, features: &[u32]) -> Vec<Vec<(u32, u32)>> {
+    if tree.leaves.len() <= boxes::MOST_LEAVES {
+        let boxes = LeafBoxes::new(tree);
+        return features.iter().map(|&feature| boxes.neighbours(feature)).collect();
+    }
+    features.iter().map(|&feature| neighbours_by_walk(tree, feature)).collect()
+}
+
+/// The same for one feature, without looking at pairs of leaves that do not meet.
+fn neighbours_by_walk(tree: &Tree, feature: u32) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    let walk = FeatureWalk { tree, feature, levels: &[] };
+    walk.each_jump(&mut |_, jump| pairs.push((jump.lower, jump.upper)));
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// What a check found.

@@ -19,22 +19,33 @@ pub(super) enum Values {
 }
 
 impl Values {
+    /// All numbers; rows are finite.
+    pub(super) const NUMBERS: Values =
+        Values::Numbers { above: f64::NEG_INFINITY, upto: f64::MAX, missing: true };
+
     /// All values that a split could ask about.
-    fn all(test: &Test) -> Values {
+    pub(super) fn all(test: &Test) -> Values {
         match test {
-            Test::Above(_) => {
-                // Rows are finite.
-                let (above, upto) = (f64::NEG_INFINITY, f64::MAX);
-                Values::Numbers { above, upto, missing: true }
-            }
+            Test::Above(_) => Values::NUMBERS,
             Test::In(_) => {
                 Values::Levels { within: None, without: LevelSet::default(), missing: true }
             }
         }
     }
 
+    /// Whether there are values in both.
+    pub(super) fn meets(&self, other: &Values) -> bool {
+        match (self, other) {
+            (
+                Values::Numbers { above, upto, missing },
+                Values::Numbers { above: least, upto: most, missing: also },
+            ) => above.max(*least) < upto.min(*most) || *missing && *also,
+            _ => !self.intersection(other).is_empty(None),
+        }
+    }
+
     /// Those that go to one side of a split.
-    fn side(&self, split: &Split, right: bool) -> Values {
+    pub(super) fn side(&self, split: &Split, right: bool) -> Values {
         let keeps = split.missing_right == right;
         match (self, &split.test) {
             (Values::Numbers { above, upto, missing }, Test::Above(at)) => {
@@ -92,7 +103,7 @@ impl Values {
         }
     }
 
-    fn is_empty(&self, count: Option<u32>) -> bool {
+    pub(super) fn is_empty(&self, count: Option<u32>) -> bool {
         match self {
             Values::Numbers { above, upto, missing } => above >= upto && !missing,
             Values::Levels { missing, .. } => !missing && self.level(count).is_none(),

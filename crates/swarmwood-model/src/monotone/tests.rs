@@ -154,8 +154,12 @@ fn without_falling_neighbours_every_tree_is_monotone() {
         tree.leaves.iter_mut().for_each(|leaf| leaf.value = rng.below(3) as f64);
         let value = |leaf: u32| tree.leaves[leaf as usize].value;
         let expected =
-            neighbours(&tree, 1).iter().all(|&(below, above)| value(below) <= value(above));
+            neighbours(&tree, &[1])[0].iter().all(|&(below, above)| value(below) <= value(above));
         model.body = Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree.clone()) }]);
+        let features: Vec<u32> = (0..NUMBERS as u32).collect();
+        for (&feature, pairs) in features.iter().zip(neighbours(&tree, &features)) {
+            assert_eq!(pairs, neighbours_by_walk(&tree, feature), "{tree:?}");
+        }
         // Without the schema, levels that no split names count: the pairs may be more than needed.
         assert!(!expected || is_increasing(&model, 1), "{tree:?}");
     }
