@@ -27,6 +27,7 @@ from evidence import (
     boosting_tables,
     compress,
     interactions,
+    intervals,
     iris,
     max_features,
     monotone,
@@ -63,6 +64,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "interactions": (interactions, interactions),
     "max-features": (max_features, max_features),
     "monotone": (monotone, monotone),
+    "intervals": (intervals, intervals),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -78,6 +80,7 @@ KNOWN_SETS = {
     "interactions": interactions.SETS,
     "max-features": SETS,
     "monotone": monotone.SETS,
+    "intervals": intervals.SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -93,6 +96,7 @@ KNOWN_SIZES = {
     "interactions": interactions.SIZES,
     "max-features": max_features.SIZES,
     "monotone": monotone.SIZES,
+    "intervals": intervals.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -237,6 +241,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "compress": compress.CONTENDERS,
         "interactions": interactions.CONTENDERS,
         "max-features": max_features.CONTENDERS,
+        "intervals": intervals.CONTENDERS,
     }.get(experiment, ())
 
 
@@ -255,6 +260,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         "total-leaves",
         "rules",
         "compress",
+        "intervals",
     )
     return Request(
         experiment=experiment,

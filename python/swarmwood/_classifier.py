@@ -83,6 +83,22 @@ class Classifier(ClassifierMixin, Estimator):
         codes = self._predict(X, "classes")[:, 0]
         return self.classes_[codes]
 
+    def predict_set(self, X: Any) -> NDArray[np.bool_]:
+        """Predict sets of classes that contain the class of the share `interval` of the rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Whether each class is in the set, in the order of `classes_`.
+        """
+        self._check_interval("predict_set")
+        return self._predict(X, "sets").astype(np.bool_)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class probabilities, in the order of `classes_`."""
         return self._predict(X, "probabilities")

@@ -290,7 +290,7 @@ class Estimator(BaseEstimator):
         data, width, messages = self._model.predict(table, kind, first, self._threads())
         for message in messages:
             warnings.warn(message, UserWarning, stacklevel=4)
-        dtype = np.uint32 if kind in ("leaves", "classes") else np.float64
+        dtype = np.uint32 if kind in ("leaves", "classes", "sets") else np.float64
         return np.frombuffer(data, dtype=dtype).reshape(X.shape[0], width)
 
     def _staged_predictions(self, X: Any, kind: str) -> Iterator[NDArray[Any]]:
@@ -304,6 +304,14 @@ class Estimator(BaseEstimator):
         if self._model.outputs == 1:
             return values
         return values.reshape(len(values), self._model.outputs, -1)
+
+    def _check_interval(self, method: str) -> None:
+        """Raise an error if the model was fitted without `interval`."""
+        check_is_fitted(self, "_model")
+        if self._model.interval is None:
+            raise ValueError(
+                f"{method} needs a model that was fitted with interval, the coverage, such as 0.9"
+            )
 
     def apply(self, X: Any) -> NDArray[np.uint32]:
         """Return the leaf that each row reaches in each tree.

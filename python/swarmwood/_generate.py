@@ -52,7 +52,7 @@ DESCRIPTIONS = {
 
 #: Parameters for classification or regression alone.
 CLASSIFICATION_PARAMETERS = {"costs", "sensitivity", "threshold", "threshold_for"}
-REGRESSION_PARAMETERS = {"huber_delta", "quantile", "tweedie_power"}
+REGRESSION_PARAMETERS = {"huber_delta", "quantile", "tweedie_power", "interval_kind"}
 
 #: Choices for classification or regression alone.
 CLASSIFICATION_CHOICES = {

@@ -48,6 +48,22 @@ class Regressor(RegressorMixin, Estimator):
             return self._contributions(X)
         return self._predict(X, "numbers")[:, 0]
 
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:
+        """Predict intervals that contain the share `interval` of the targets.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        self._check_interval("predict_interval")
+        return self._predict(X, "intervals")
+
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Predict target values after each boosting round."""
         for values in self._staged_predictions(X, "numbers"):

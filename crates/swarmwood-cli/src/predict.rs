@@ -95,7 +95,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     console.warnings(&report.warnings);
 
     if flags.get_flag("json") {
-        let line = report_json(&report, out);
+        let line = report_json(&scorer, &report, out);
         return match out {
             Some(_) => console::print_json(&line),
             // The table is on standard output; the report must not end up in it.
@@ -123,7 +123,11 @@ fn prediction_columns(flags: &ArgMatches) -> PredictionColumns {
         .map_or(PredictionColumns::Prediction, |(_, what)| what)
 }
 
-fn report_json(report: &PredictionReport, out: Option<&PathBuf>) -> serde_json::Value {
+fn report_json(
+    scorer: &Scorer<'_>,
+    report: &PredictionReport,
+    out: Option<&PathBuf>,
+) -> serde_json::Value {
     json!({
         "rows": report.rows,
         "seconds": {
@@ -133,6 +137,8 @@ fn report_json(report: &PredictionReport, out: Option<&PathBuf>) -> serde_json::
         },
         "peak_memory_bytes": memory::peak_bytes(),
         "warnings": report.warnings,
+        "interval": scorer.interval().map(|interval| interval.level),
+        "class_sets": scorer.class_sets().map(|sets| sets.level),
         "out": out.map(|path| path.display().to_string()),
     })
 }

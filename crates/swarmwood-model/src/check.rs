@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Feature, Kind, Schema, TargetKind};
 use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree, VectorTree};
@@ -78,6 +79,24 @@ pub enum ModelError {
         /// The threshold.
         threshold: f64,
     },
+    /// An interval is for numbers.
+    #[error(
+        "the interval must be of a model of numbers, with a level above 0 and below 1, a half-width \
+         of at least 0, and values above 0 in the leaves of its tree"
+    )]
+    Interval,
+    /// The tree of an interval violates an invariant.
+    #[error("the tree of the interval: {problem}")]
+    IntervalScale {
+        /// What is wrong with it.
+        problem: TreeError,
+    },
+    /// Sets are for classes.
+    #[error(
+        "the class sets must be of a model of classes, with a level above 0 and below 1 and a \
+         probability from 0 to 1"
+    )]
+    ClassSets,
     /// The last round is incomplete.
     #[error("{trees} trees are not a whole number of rounds of {outputs} trees each")]
     Rounds {
@@ -308,14 +327,33 @@ impl Model {
     }
 
     fn check_calibration(&self) -> Result<(), ModelError> {
-        match self.calibration.threshold {
+        let Calibration { threshold, interval, class_sets } = &self.calibration;
+        let classes = self.link.is_classification();
+        let is_share = |share: f64| share > 0.0 && share < 1.0;
+        if let Some(interval) = interval {
+            let scale = interval.scale.iter().flat_map(|tree| &tree.leaves);
+            let is_positive = scale.map(|leaf| leaf.value).all(|value| value > 0.0);
+            let is_width = interval.half_width >= 0.0 && interval.half_width.is_finite();
+            if classes || !is_share(interval.level) || !is_width || !is_positive {
+                return Err(ModelError::Interval);
+            }
+            if let Some(tree) = &interval.scale {
+                check_tree(&self.schema.features, tree)
+                    .map_err(|problem| ModelError::IntervalScale { problem })?;
+            }
+        }
+        if let Some(sets) = class_sets {
+            let is_probability = (0.0..=1.0).contains(&sets.min_probability);
+            if !classes || !is_share(sets.level) || !is_probability {
+                return Err(ModelError::ClassSets);
+            }
+        }
+        match *threshold {
             Some(_) if self.link != Link::Sigmoid => {
                 let classes = self.schema.target.kind.classes().len();
                 Err(ModelError::ThresholdTarget { classes })
             }
-            Some(threshold) if !(threshold > 0.0 && threshold < 1.0) => {
-                Err(ModelError::Threshold { threshold })
-            }
+            Some(threshold) if !is_share(threshold) => Err(ModelError::Threshold { threshold }),
             _ => Ok(()),
         }
     }

@@ -22,7 +22,7 @@ pub mod tree;
 #[cfg(test)]
 mod samples;
 
-pub use calibration::Calibration;
+pub use calibration::{Calibration, ClassSets, PredictionInterval};
 pub use check::{ModelError, TreeError};
 pub use ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 pub use explain::{ExplainError, Explainer, Importance};

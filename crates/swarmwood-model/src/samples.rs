@@ -176,8 +176,7 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
     };
 
-    // Some models of two classes have a threshold.
-    let threshold = (link == Link::Sigmoid && rng.chance(50)).then(|| 0.5 + 0.49 * rng.unit());
+    let calibration = calibration(rng, link, &features);
     let target = Target { name: "target".into(), kind };
     Model {
         schema: Schema { features, target },
@@ -186,8 +185,31 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         base,
         body,
         provenance,
-        calibration: Calibration { threshold },
+        calibration,
     }
+}
+
+/// Thresholds, intervals and sets of some models.
+fn calibration(rng: &mut SampleRng, link: Link, features: &[Feature]) -> Calibration {
+    let share = |rng: &mut SampleRng| 0.5 + 0.49 * rng.unit();
+    let mut calibration = Calibration::default();
+    if link == Link::Sigmoid && rng.chance(50) {
+        calibration.threshold = Some(share(rng));
+    }
+    if rng.chance(70) {
+        return calibration;
+    }
+    if link.is_classification() {
+        let (level, min_probability) = (share(rng), share(rng));
+        calibration.class_sets = Some(ClassSets { level, min_probability });
+    } else {
+        let mut scale = rng.chance(50).then(|| tree(rng, features, 4));
+        let leaves = scale.iter_mut().flat_map(|tree| &mut tree.leaves);
+        leaves.for_each(|leaf| leaf.value = leaf.value.abs() + 0.5);
+        let (level, half_width) = (share(rng), 3.0 * share(rng));
+        calibration.interval = Some(PredictionInterval { level, half_width, scale });
+    }
+    calibration
 }
 
 fn linear(rng: &mut SampleRng, features: &[Feature]) -> LinearFunction {

@@ -8,11 +8,25 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 use swarmwood_model::*;
 
-const NAMES: [&str; 6] = ["regression", "binary", "softmax", "oblivious", "linear", "vector"];
+const NAMES: [&str; 9] = [
+    "regression",
+    "binary",
+    "softmax",
+    "oblivious",
+    "linear",
+    "vector",
+    "threshold",
+    "interval",
+    "class-sets",
+];
 
 /// A file of the directory of the format's version.
 fn path(name: &str, ending: &str) -> PathBuf {
-    let version = if name == "vector" { "v2" } else { "v1" };
+    let version = match name {
+        "vector" => "v2",
+        "threshold" | "interval" | "class-sets" => "v3",
+        _ => "v1",
+    };
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/formats")
         .join(version)
@@ -81,9 +95,9 @@ fn sample(name: &str) -> Model {
         |names: &[&str]| TargetKind::Classes(names.iter().map(|name| name.to_string()).collect());
     let third = 1.0 / 3.0;
     let (link, objective, kind, base) = match name {
-        "regression" => (Link::Exp, "poisson", TargetKind::Number, vec![0.1 + 0.2]),
-        "binary" => (Link::Sigmoid, "logistic", classes(&["no", "yes"]), vec![-0.7]),
-        "softmax" | "vector" => {
+        "regression" | "interval" => (Link::Exp, "poisson", TargetKind::Number, vec![0.1 + 0.2]),
+        "binary" | "threshold" => (Link::Sigmoid, "logistic", classes(&["no", "yes"]), vec![-0.7]),
+        "softmax" | "vector" | "class-sets" => {
             (Link::Softmax, "softmax", classes(&["a", "b", "c"]), vec![0.1, -third, 1e-300])
         }
         "oblivious" => (Link::Identity, "squared", TargetKind::Number, vec![5e-324]),
@@ -94,13 +108,13 @@ fn sample(name: &str) -> Model {
     let dark = || three(above(1, 1e-300, false), among(2, &[1], false), [third, 1e10, -1e10]);
     let stump = || Shape::Ordinary(Tree::leaf(Leaf { value: 0.3, cover: 0.0 }));
     let shapes = match name {
-        "regression" => vec![
+        "regression" | "interval" => vec![
             old(),
             stump(),
             three(above(1, 5e4, false), above(0, 18.0, false), [0.5, 0.25, -0.1]),
         ],
-        "binary" => vec![old(), bright(), dark()],
-        "softmax" => vec![old(), bright(), stump(), dark(), stump(), old()],
+        "binary" | "threshold" => vec![old(), bright(), dark()],
+        "softmax" | "class-sets" => vec![old(), bright(), stump(), dark(), stump(), old()],
         _ => vec![
             oblivious(vec![above(0, 30.5, true), among(2, &[1, 2], false), above(1, 5e4, true)]),
             oblivious(vec![]),
@@ -149,8 +163,27 @@ fn sample(name: &str) -> Model {
             rows: 1234,
             params,
         },
-        calibration: Calibration::default(),
+        calibration: calibration(name),
     }
+}
+
+/// What belongs to decisions.
+fn calibration(name: &str) -> Calibration {
+    let mut calibration = Calibration::default();
+    match name {
+        "threshold" => calibration.threshold = Some(0.3),
+        "interval" => {
+            let scale = three(above(0, 30.5, true), among(2, &[1], false), [0.25, 1.5, 1.0 / 3.0]);
+            let Shape::Ordinary(scale) = scale else { unreachable!("an ordinary tree") };
+            let interval = PredictionInterval { level: 0.9, half_width: 0.7, scale: Some(scale) };
+            calibration.interval = Some(interval);
+        }
+        "class-sets" => {
+            calibration.class_sets = Some(ClassSets { level: 0.9, min_probability: 0.2 });
+        }
+        _ => {}
+    }
+    calibration
 }
 
 /// Rows as stored: a number or null, and the name of a level, of no level, or null.
@@ -194,14 +227,28 @@ fn results(model: &Model, rows: &Json) -> Json {
             Prediction::Number(number) => vec![number],
             Prediction::Class { probabilities, .. } => probabilities,
         };
-        json!({
+        let mut result = json!({
             "raw": raw,
             "raw_first_round": model.raw_row(&row, Some(1)).expect("the row fits"),
             "leaves": model.leaves_row(&row, None).expect("the row fits"),
             "prediction": prediction,
-        })
+        });
+        if !model.calibration.is_empty() {
+            result["decision"] = decision(model, &row, &raw, &prediction);
+        }
+        result
     });
     results.collect()
+}
+
+/// The predicted class, the interval and the set of a row.
+fn decision(model: &Model, row: &[FeatureValue], raw: &[f64], prediction: &[f64]) -> Json {
+    let interval = model.calibration.interval.as_ref().map(|interval| {
+        let half_width = interval.half_width_of(|feature| row[feature as usize]);
+        model.link.interval(raw[0], half_width)
+    });
+    let class = model.link.is_classification().then(|| model.class(raw));
+    json!({ "class": class, "interval": interval, "set": model.class_set(prediction) })
 }
 
 #[test]
@@ -233,7 +280,7 @@ fn stored_models_give_stored_predictions() {
             .zip(expected["results"].as_array().into_iter().flatten())
             .enumerate()
         {
-            for key in ["raw", "raw_first_round", "leaves"] {
+            for key in ["raw", "raw_first_round", "leaves", "decision"] {
                 assert_eq!(found[key], expected[key], "{name}, row {row}");
             }
             // Exponentials may differ in the last digit between systems.

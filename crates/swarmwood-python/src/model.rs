@@ -64,6 +64,8 @@ enum PredictionOutput {
     RawScores,
     Leaves,
     Contributions,
+    Intervals,
+    Sets,
 }
 
 impl PredictionOutput {
@@ -75,6 +77,8 @@ impl PredictionOutput {
             "raw" => PredictionOutput::RawScores,
             "leaves" => PredictionOutput::Leaves,
             "contributions" => PredictionOutput::Contributions,
+            "intervals" => PredictionOutput::Intervals,
+            "sets" => PredictionOutput::Sets,
             other => {
                 let message = format!("there are no predictions of the kind '{other}'");
                 return Err(PyValueError::new_err(message));
@@ -350,6 +354,14 @@ impl PyModel {
         self.model.calibration.threshold
     }
 
+    /// The coverage of prediction intervals or sets, if the model has any.
+    #[getter]
+    fn interval(&self) -> Option<f64> {
+        let calibration = &self.model.calibration;
+        let interval = calibration.interval.as_ref().map(|interval| interval.level);
+        interval.or(calibration.class_sets.map(|sets| sets.level))
+    }
+
     /// The parameters it was trained with that had an effect.
     #[getter]
     fn parameters(&self) -> Vec<(String, String)> {
@@ -396,7 +408,7 @@ impl PyModel {
     }
 
     /// Predicts a table by the first rounds or all of them. Returns the values as bytes (doubles;
-    /// 32-bit integers for leaves and classes), the number of values per row, and warnings.
+    /// 32-bit integers for leaves, classes and sets), the number of values per row, and warnings.
     #[pyo3(signature = (table, kind, first=None, threads=0))]
     fn predict<'py>(
         &self,
@@ -503,12 +515,25 @@ impl PredictionBuffer {
             PredictionOutput::RawScores => self.doubles.extend(scorer.raw(chunk)?),
             PredictionOutput::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
             PredictionOutput::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
+            PredictionOutput::Intervals => {
+                self.doubles.extend(scorer.intervals(chunk)?.ok_or_else(unavailable)?);
+            }
             _ => match (kind, scorer.predictions(chunk)?) {
                 (PredictionOutput::Numbers, Predictions::Numbers(numbers)) => {
                     self.doubles.extend(numbers)
                 }
                 (PredictionOutput::Probabilities, Predictions::Classes { probabilities, .. }) => {
                     self.doubles.extend(probabilities);
+                }
+                (PredictionOutput::Sets, Predictions::Classes { probabilities, .. })
+                    if scorer.class_sets().is_some() =>
+                {
+                    let model = scorer.model();
+                    let classes = model.schema.target.kind.classes().len();
+                    for row in probabilities.chunks_exact(classes.max(1)) {
+                        let set = model.class_set(row).unwrap_or_default();
+                        self.numbers.extend(set.into_iter().map(u32::from));
+                    }
                 }
                 (PredictionOutput::Classes, Predictions::Classes { classes, .. }) => {
                     self.numbers.extend(classes)

@@ -8,7 +8,9 @@ use swarmwood_learn::objective::{OBJECTIVES, ObjectiveConfig, ThresholdedLoss};
 use swarmwood_model::TargetKind;
 
 use crate::error::{Error, Violation};
-use crate::params::{Criterion, MetricChoice, ObjectiveChoice, Params, TargetSupport};
+use crate::params::{
+    Criterion, IntervalKind, MetricChoice, ObjectiveChoice, Params, TargetSupport,
+};
 use crate::{Result, params};
 
 /// The objective that the parameters ask for, or why it cannot be used for this target.
@@ -125,7 +127,7 @@ pub fn check_task(params: &Params, target: &TargetKind) -> Result<()> {
 pub fn check_decisions(params: &Params, target: &TargetKind) -> Result<()> {
     let classes = classes(target);
     let default = Params::of(params.method);
-    let violations: Vec<Violation> = ["threshold", "threshold_for"]
+    let mut violations: Vec<Violation> = ["threshold", "threshold_for"]
         .into_iter()
         .filter_map(|name| params::find(name).ok())
         .filter(|spec| classes != 2 && spec.show(params) != spec.show(&default))
@@ -138,6 +140,13 @@ pub fn check_decisions(params: &Params, target: &TargetKind) -> Result<()> {
             Violation::new(spec.name, message)
         })
         .collect();
+    if classes > 0 && params.interval_kind != IntervalKind::Constant {
+        let message = format!(
+            "is {}, but prediction sets of classes have no width; leave it out",
+            params.interval_kind.name()
+        );
+        violations.push(Violation::new("interval_kind", message));
+    }
     if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 

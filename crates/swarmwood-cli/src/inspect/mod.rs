@@ -176,5 +176,14 @@ fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {
         "importances": importances,
         "interactions": interactions_json(model),
         "threshold": summary.calibration.threshold,
+        "interval": summary.calibration.interval.as_ref().map(|interval| json!({
+            "level": interval.level,
+            "half_width": interval.half_width,
+            "kind": if interval.scale.is_some() { "adaptive" } else { "constant" },
+        })),
+        "class_sets": summary.calibration.class_sets.map(|sets| json!({
+            "level": sets.level,
+            "min_probability": sets.min_probability,
+        })),
     })
 }

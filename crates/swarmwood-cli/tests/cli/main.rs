@@ -13,6 +13,7 @@ mod files;
 mod happy;
 mod hostile_names;
 mod imports;
+mod intervals;
 mod kills;
 mod memory;
 mod outputs;

@@ -21,6 +21,7 @@
 //! #     base: vec![0.5],
 //! #     body: Body::Trees(vec![Member { output: 0, shape: Shape::Ordinary(tree) }]),
 //! #     provenance: Provenance::default(),
+//! #     calibration: Calibration::default(),
 //! # };
 //! // A model with one split: age > 30 adds 2, else 1; it starts from 0.5.
 //! let format = find(ExportContent::Rules, "sql").unwrap();

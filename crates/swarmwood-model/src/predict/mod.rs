@@ -14,6 +14,7 @@
 mod block;
 mod columns;
 mod compile;
+mod interval;
 mod kernels;
 mod link;
 mod predictor;

@@ -25,7 +25,8 @@ fn single(seed: u64, features: usize, leaves: usize) -> Model {
         _ => (Link::Softmax, classes(3)),
     };
     let is_binary = model.link == Link::Sigmoid;
-    model.calibration.threshold = model.calibration.threshold.filter(|_| is_binary);
+    let threshold = model.calibration.threshold.filter(|_| is_binary);
+    model.calibration = Calibration { threshold, ..Calibration::default() };
     model.base = vec![0.0; outputs];
     let member = |output: usize| {
         let mut own = one.clone();

@@ -6,6 +6,7 @@ use std::fmt;
 use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearTerm, Link, Model, Shape};
 use crate::schema::TargetKind;
+use crate::tree::Tree;
 
 /// What a model is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +128,11 @@ impl Model {
     }
 }
 
+/// The smallest or the largest leaf value.
+fn extreme(tree: &Tree, choose: fn(f64, f64) -> f64) -> f64 {
+    tree.leaves.iter().map(|leaf| leaf.value).reduce(choose).unwrap_or(1.0)
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kind       {}", self.kind.name())?;
@@ -154,6 +160,25 @@ impl fmt::Display for Summary {
         if let (Some(threshold), [_, second]) = (self.calibration.threshold, &self.classes[..]) {
             let class = super::trees::printable(second);
             writeln!(f, "decision   {class} where its probability is greater than {threshold}")?;
+        }
+        if let Some(interval) = &self.calibration.interval {
+            let (percent, width) = (100.0 * interval.level, interval.half_width);
+            let scale = if self.link == Link::ExpM1 { " on the scale ln(1 + y)" } else { "" };
+            match &interval.scale {
+                None => writeln!(f, "interval   {percent} %: prediction ± {width}{scale}")?,
+                Some(tree) => writeln!(
+                    f,
+                    "interval   {percent} %: prediction ± {width} times {} to {}{scale}, by a tree of \
+                     {} leaves",
+                    extreme(tree, f64::min),
+                    extreme(tree, f64::max),
+                    tree.leaves.len()
+                )?,
+            }
+        }
+        if let Some(sets) = self.calibration.class_sets {
+            let (percent, least) = (100.0 * sets.level, sets.min_probability);
+            writeln!(f, "class sets {percent} %: classes with a probability of at least {least}")?;
         }
         writeln!(f, "features   {}, {} of them used", self.features, self.features_used)?;
         let (method, version) =

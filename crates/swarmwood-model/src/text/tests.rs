@@ -11,7 +11,11 @@ proptest! {
         let parts = if model.members().is_empty() { model.outputs() } else { trees };
         // Nine lines are the summary, the start values and the number of trees left out; a tree has
         // besides its lines a heading, a line on the order of answers, one too many and a cut.
-        prop_assert!(text.lines().count() <= 9 + parts * (lines + 4));
+        let calibration = &model.calibration;
+        let decisions = usize::from(calibration.threshold.is_some())
+            + usize::from(calibration.interval.is_some())
+            + usize::from(calibration.class_sets.is_some());
+        prop_assert!(text.lines().count() <= 9 + decisions + parts * (lines + 4));
     }
 }
 

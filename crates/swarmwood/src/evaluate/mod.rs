@@ -4,6 +4,7 @@
 //! prediction, for further analysis: intervals ([`Bootstrap`]), classes against classes, curves.
 
 mod bootstrap;
+mod coverage;
 mod holdout;
 
 use swarmwood_learn::data::Chunk;
@@ -18,6 +19,8 @@ use crate::params::Params;
 use crate::predict::Scorer;
 use crate::read::Rows;
 
+use coverage::IntervalCoverage;
+
 pub use bootstrap::{Bootstrap, Interval};
 pub use holdout::HeldOutRows;
 
@@ -27,7 +30,7 @@ pub struct Evaluation {
     /// Rows with a target.
     pub rows: usize,
     /// Every metric of the task, by name; for classes the expected calibration error `ece` is among
-    /// them.
+    /// them, and for models with intervals or sets their coverage and mean size.
     pub metrics: Vec<(&'static str, f64)>,
     /// What was predicted beside what happened.
     pub pairs: Reliability,
@@ -45,7 +48,9 @@ pub fn evaluate(
     let mut tally =
         Tally::new(task, spec(model, classes).as_ref()).with_threshold(model.calibration.threshold);
     let mut pairs = Reliability::default();
+    let mut coverage = IntervalCoverage::default();
     rows.for_each_chunk(&mut |chunk: &Chunk| {
+        coverage.add(&scorer, chunk)?;
         let predicted = match scorer.predictions(chunk)? {
             Predictions::Numbers(numbers) => numbers,
             Predictions::Classes { probabilities, .. } => probabilities,
@@ -65,6 +70,7 @@ pub fn evaluate(
     let mut metrics = tally.finish();
     metrics
         .extend(Some(("ece", pairs.error())).filter(|metric| classes > 0 && metric.1.is_finite()));
+    metrics.extend(coverage.finish(classes > 0));
     Ok(Evaluation { rows: pairs.rows(), metrics, pairs })
 }
 

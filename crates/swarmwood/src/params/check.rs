@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::learner_spec::Method;
 use super::spec::ParamGroup;
-use super::table::{Params, TABLE};
+use super::table::{IntervalKind, Params, TABLE};
 use super::threshold_goal::ThresholdGoal;
 use crate::error::{Error, Violation};
 use crate::message::Message;
@@ -59,6 +59,12 @@ impl Params {
             let message =
                 "cannot be used with threshold, which is then chosen; give only one of the two";
             violations.push(Violation::new("threshold_for", message));
+        }
+        if self.interval_kind != IntervalKind::Constant && self.interval == 0.0 {
+            let kind = self.interval_kind.name();
+            let message =
+                format!("is {kind}, but there is no interval; give its coverage, such as 0.9");
+            violations.push(Violation::new("interval_kind", message));
         }
         (self.method.spec().check)(self, &mut violations);
         violations

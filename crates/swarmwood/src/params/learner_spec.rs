@@ -21,6 +21,8 @@ const COMMON_PARAMETERS: &[&str] = &[
     "valid_fraction",
     "threshold",
     "threshold_for",
+    "interval",
+    "interval_kind",
     "time_limit",
     "threads",
 ];

@@ -30,8 +30,8 @@ pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
 pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 pub use table::{
-    Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, MetricChoice, Optimizer,
-    Params, Prune, RuleTableChoice, SelectBy, TABLE, Variables,
+    Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, IntervalKind, MetricChoice,
+    Optimizer, Params, Prune, RuleTableChoice, SelectBy, TABLE, Variables,
 };
 pub use threshold_goal::ThresholdGoal;
 pub use value::{Auto, Matrix, ParamChoice};

@@ -162,6 +162,16 @@ choices! {
 }
 
 choices! {
+    /// How wide intervals are.
+    IntervalKind {
+        /// the same width for all rows
+        Constant = "constant",
+        /// wider where errors are larger: a small tree predicts their size from the features
+        Adaptive = "adaptive",
+    }
+}
+
+choices! {
     /// What places the thresholds of a grid.
     Optimizer {
         /// adaptive particle swarm optimisation, as published
@@ -419,6 +429,13 @@ table! {
     /// second class is the positive one
     threshold_for: ThresholdGoal = ThresholdGoal::None,
         Decision, AllowedValues::Text(ThresholdGoal::ALLOWED), aliases [], only [];
+    /// share of future targets that prediction intervals contain, or of future rows whose class is
+    /// in their prediction set; 0 stores neither
+    interval: f64 = 0.0,
+        Decision, AllowedValues::below(0.0, 1.0), aliases ["coverage"], only [];
+    /// how wide intervals of numbers are
+    interval_kind: IntervalKind = IntervalKind::Constant,
+        Decision, AllowedValues::Choices(IntervalKind::CHOICES), aliases [], only [];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

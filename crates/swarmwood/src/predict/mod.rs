@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 
 use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_learn::pool::Pool;
-use swarmwood_model::Model;
 use swarmwood_model::explain::Explainer;
-use swarmwood_model::predict::{Block, ColumnView, Predictions, Predictor};
+use swarmwood_model::predict::{Block, ColumnView, FeatureValue, MISSING, Predictions, Predictor};
+use swarmwood_model::{ClassSets, Model, PredictionInterval, Schema};
 
 pub use table::{PredictionColumns, PredictionReport, PredictionRequest, write_csv};
 
@@ -90,6 +90,29 @@ impl<'a> Scorer<'a> {
         Ok(joined)
     }
 
+    /// The ends of the prediction intervals, two per row; `None` if the model has none, or if it is
+    /// limited to its first rounds, to which they do not belong.
+    pub fn intervals(&self, chunk: &Chunk) -> Result<Option<Vec<f64>>> {
+        let Some(interval) = self.interval() else { return Ok(None) };
+        let link = self.model.link;
+        let widths = half_widths(interval, &self.model.schema, chunk);
+        let ends = |(raw, width): (&f64, &f64)| {
+            let (lower, upper) = link.interval(*raw, *width);
+            [lower, upper]
+        };
+        Ok(Some(self.raw(chunk)?.iter().zip(&widths).flat_map(ends).collect()))
+    }
+
+    /// The prediction interval of the model, unless it is limited to its first rounds.
+    pub fn interval(&self) -> Option<&'a PredictionInterval> {
+        self.model.calibration.interval.as_ref().filter(|_| self.first.is_none())
+    }
+
+    /// The prediction sets of the model, unless it is limited to its first rounds.
+    pub fn class_sets(&self) -> Option<ClassSets> {
+        self.model.calibration.class_sets.filter(|_| self.first.is_none())
+    }
+
     /// Leaf indices, row by row one per tree.
     pub fn leaves(&self, chunk: &Chunk) -> Result<Vec<u32>> {
         let trees = self.trees();
@@ -134,6 +157,24 @@ impl<'a> Scorer<'a> {
         parts.into_iter().try_for_each(|(_, done)| done.map_err(run_error))?;
         Ok(all)
     }
+}
+
+/// The half-width of each row's interval, on the scale of residuals.
+pub(crate) fn half_widths(
+    interval: &PredictionInterval,
+    schema: &Schema,
+    chunk: &Chunk,
+) -> Vec<f64> {
+    let levels: Vec<usize> =
+        schema.features.iter().map(|feature| feature.kind.levels().len()).collect();
+    let value = |row: usize, feature: u32| match &chunk.columns[feature as usize] {
+        Column::Number(values) => FeatureValue::Number(values[row]),
+        Column::Category(codes) => {
+            let is_known = (codes[row] as usize) < levels[feature as usize];
+            FeatureValue::Category(if is_known { codes[row] } else { MISSING })
+        }
+    };
+    (0..chunk.rows).map(|row| interval.half_width_of(|feature| value(row, feature))).collect()
 }
 
 fn run_error(error: impl Display) -> Error {

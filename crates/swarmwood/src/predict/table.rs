@@ -131,8 +131,18 @@ fn check(scorer: &Scorer<'_>, what: PredictionColumns) -> Result<()> {
 /// The results of one chunk of rows.
 enum ChunkResults {
     Predictions(Predictions),
-    Numbers { width: usize, values: Vec<f64> },
-    Leaves { width: usize, values: Vec<u32> },
+    /// Numbers with both ends of their intervals.
+    Intervals(Vec<f64>, Vec<f64>),
+    /// Classes and their probabilities, and row by row whether each class is in the set.
+    Sets(Vec<u32>, Vec<f64>, Vec<bool>),
+    Numbers {
+        width: usize,
+        values: Vec<f64>,
+    },
+    Leaves {
+        width: usize,
+        values: Vec<u32>,
+    },
 }
 
 impl ChunkResults {
@@ -145,7 +155,7 @@ impl ChunkResults {
         let numbers =
             |values: Vec<f64>| ChunkResults::Numbers { width: values.len() / rows, values };
         Ok(match what {
-            PredictionColumns::Prediction => ChunkResults::Predictions(scorer.predictions(chunk)?),
+            PredictionColumns::Prediction => ChunkResults::predictions(scorer, chunk)?,
             PredictionColumns::Raw => numbers(scorer.raw(chunk)?),
             PredictionColumns::Contributions => numbers(scorer.contributions(chunk)?),
             PredictionColumns::Leaves => {
@@ -155,20 +165,44 @@ impl ChunkResults {
         })
     }
 
+    /// Predictions with the intervals or sets of the model, if it has any.
+    fn predictions(scorer: &Scorer<'_>, chunk: &Chunk) -> Result<ChunkResults> {
+        let predictions = scorer.predictions(chunk)?;
+        Ok(match (predictions, scorer.intervals(chunk)?) {
+            (Predictions::Numbers(numbers), Some(ends)) => ChunkResults::Intervals(numbers, ends),
+            (Predictions::Classes { classes, probabilities }, _)
+                if scorer.class_sets().is_some() =>
+            {
+                let rows = probabilities.chunks_exact(class_names(scorer.model()).len().max(1));
+                let sets = rows.flat_map(|row| scorer.model().class_set(row).unwrap_or_default());
+                let sets = sets.collect();
+                ChunkResults::Sets(classes, probabilities, sets)
+            }
+            (predictions, _) => ChunkResults::Predictions(predictions),
+        })
+    }
+
     /// The lines of some rows. Writing to a `String` cannot fail, so its results are dropped.
-    fn text(&self, rows: std::ops::Range<usize>, labels: &[String]) -> String {
+    fn text(&self, rows: std::ops::Range<usize>, labels: &[ClassLabel]) -> String {
         let mut text = String::with_capacity(rows.len() * 24);
         for row in rows {
             match self {
                 ChunkResults::Predictions(Predictions::Numbers(numbers)) => {
                     let _ = write!(text, "{}", numbers[row]);
                 }
+                ChunkResults::Intervals(numbers, ends) => {
+                    let _ =
+                        write!(text, "{},{},{}", numbers[row], ends[2 * row], ends[2 * row + 1]);
+                }
                 ChunkResults::Predictions(Predictions::Classes { classes, probabilities }) => {
-                    text.push_str(labels.get(classes[row] as usize).map_or("", String::as_str));
-                    for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()]
-                    {
-                        let _ = write!(text, ",{probability}");
-                    }
+                    push_classes(&mut text, labels, (classes[row], probabilities), row);
+                }
+                ChunkResults::Sets(classes, probabilities, sets) => {
+                    push_classes(&mut text, labels, (classes[row], probabilities), row);
+                    let set = &sets[row * labels.len()..(row + 1) * labels.len()];
+                    let names = labels.iter().zip(set).filter(|(_, is_in)| **is_in);
+                    let names: Vec<&str> = names.map(|(label, _)| label.plain.as_str()).collect();
+                    let _ = write!(text, ",{}", field(&names.join(";")));
                 }
                 ChunkResults::Numbers { width, values } => {
                     join(&mut text, &values[row * width..(row + 1) * width])
@@ -183,6 +217,27 @@ impl ChunkResults {
     }
 }
 
+/// The label of a row and the probabilities of all classes.
+fn push_classes(
+    text: &mut String,
+    labels: &[ClassLabel],
+    (class, probabilities): (u32, &[f64]),
+    row: usize,
+) {
+    text.push_str(labels.get(class as usize).map_or("", |label| label.field.as_str()));
+    for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()] {
+        let _ = write!(text, ",{probability}");
+    }
+}
+
+/// The name of a class.
+struct ClassLabel {
+    /// As it is in a set.
+    plain: String,
+    /// As a CSV field.
+    field: String,
+}
+
 fn join<T: std::fmt::Display>(text: &mut String, values: &[T]) {
     for (position, value) in values.iter().enumerate() {
         let comma = if position > 0 { "," } else { "" };
@@ -190,9 +245,12 @@ fn join<T: std::fmt::Display>(text: &mut String, values: &[T]) {
     }
 }
 
-/// The names of the classes as CSV fields; empty for regression.
-fn class_labels(model: &Model, safe: bool) -> Vec<String> {
-    let label = |name: &String| if safe { field(&without_formula(name)) } else { field(name) };
+/// The names of the classes; empty for regression.
+fn class_labels(model: &Model, safe: bool) -> Vec<ClassLabel> {
+    let label = |name: &String| {
+        let plain = if safe { without_formula(name).into_owned() } else { name.clone() };
+        ClassLabel { field: field(&plain), plain }
+    };
     class_names(model).iter().map(label).collect()
 }
 
@@ -227,7 +285,13 @@ fn header(scorer: &Scorer<'_>, what: PredictionColumns) -> String {
     let columns: Vec<String> = match what {
         PredictionColumns::Prediction => {
             let probabilities = names.iter().map(|name| format!("probability_{name}"));
-            ["prediction".to_string()].into_iter().chain(probabilities).collect()
+            let mut columns: Vec<String> =
+                ["prediction".to_string()].into_iter().chain(probabilities).collect();
+            if scorer.interval().is_some() {
+                columns.extend(["lower".to_string(), "upper".to_string()]);
+            }
+            columns.extend(scorer.class_sets().map(|_| "set".to_string()));
+            columns
         }
         PredictionColumns::Raw => outputs.iter().map(|output| format!("raw{output}")).collect(),
         PredictionColumns::Leaves => {

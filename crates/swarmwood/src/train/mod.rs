@@ -15,6 +15,7 @@ mod feature_budget;
 mod fold;
 mod greedy;
 mod held_out;
+mod intervals;
 mod job;
 mod learner;
 mod linear;
@@ -126,6 +127,7 @@ pub fn train_learner(
     let mut params = (**params).clone().resolve(target);
     crate::registry::check_task(&params, target)?;
     crate::registry::check_decisions(&params, target)?;
+    calibration::check_rows(&params, rows.rows)?;
     let objective = RunObjective::new(&mut params, target, options)?;
     let params = &params;
     if params.early_stopping_rounds > 0 && valid.is_none() {

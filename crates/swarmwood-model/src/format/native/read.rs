@@ -2,7 +2,7 @@
 //! invariants of a model are checked by [`Model::check`] afterwards.
 
 use super::{FORMAT, FormatError, VERSION, tables};
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, ClassSets, PredictionInterval};
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
 use crate::tree::{Child, Leaf, Level, Node, ObliviousTree, Split, Test, Tree, VectorTree};
@@ -21,8 +21,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
     if header.version < 3 && !model.calibration.is_empty() {
-        let problem = "needs version 3 of the format";
-        return Err(FormatError::Part { location: "`threshold`".into(), problem });
+        let problem = "`threshold`, `interval` and `class_sets` need version 3";
+        return Err(FormatError::Part { location: "model".into(), problem });
     }
     let vector = model.members().iter().position(|member| member.shape.is_vector());
     match vector.filter(|_| header.version < 2) {
@@ -87,9 +87,31 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
 
     let tables::ProvenanceRecord { version, method, rows, params } = file.provenance;
     let provenance = Provenance { version, method, rows, params };
-    let calibration = Calibration { threshold: file.threshold };
+    let sets = |record: tables::ClassSetsRecord| {
+        let tables::ClassSetsRecord { level, min_probability } = record;
+        ClassSets { level, min_probability }
+    };
+    let calibration = Calibration {
+        threshold: file.threshold,
+        interval: file.interval.map(interval).transpose()?,
+        class_sets: file.class_sets.map(sets),
+    };
     let (objective, base) = (file.objective, file.base);
     Ok(Model { schema, link, objective, base, body, provenance, calibration })
+}
+
+fn interval(record: tables::IntervalRecord) -> Result<PredictionInterval, FormatError> {
+    let tables::IntervalRecord { level, half_width, scale } = record;
+    let problem = "`scale` must be an ordinary tree with output 0";
+    let wrong = || FormatError::Part { location: "interval".into(), problem };
+    let scale = match scale {
+        None => None,
+        Some(record) => match member(0, record).map_err(|_| wrong())? {
+            Member { output: 0, shape: Shape::Ordinary(tree) } => Some(tree),
+            _ => return Err(wrong()),
+        },
+    };
+    Ok(PredictionInterval { level, half_width, scale })
 }
 
 fn linear(output: usize, function: tables::LinearRecord) -> Result<LinearFunction, FormatError> {

@@ -32,6 +32,10 @@ pub(super) struct ModelRecord {
     pub(super) target: TargetRecord,
     /// Version 3.
     pub(super) threshold: Option<f64>,
+    /// Version 3.
+    pub(super) interval: Option<IntervalRecord>,
+    /// Version 3.
+    pub(super) class_sets: Option<ClassSetsRecord>,
     pub(super) features: Vec<FeatureRecord>,
     pub(super) trees: Option<Vec<TreeRecord>>,
     pub(super) linear: Option<Vec<LinearRecord>>,
@@ -63,6 +67,22 @@ pub(super) struct TargetRecord {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) classes: Option<Vec<String>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct IntervalRecord {
+    pub(super) level: f64,
+    pub(super) half_width: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scale: Option<TreeRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClassSetsRecord {
+    pub(super) level: f64,
+    pub(super) min_probability: f64,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -150,7 +150,7 @@ fn a_threshold_needs_version_3_and_two_classes() {
 
     let older = json.replace("\"version\":3", "\"version\":2");
     let error = from_json(older.as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("needs version 3"), "{error}");
+    assert!(error.contains("need version 3"), "{error}");
     for wrong in ["0", "1", "1.5", "-0.5"] {
         let json = json.replace("\"threshold\":0.25", &format!("\"threshold\":{wrong}"));
         let error = from_json(json.as_bytes()).unwrap_err().to_string();

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::{FORMAT, tables};
+use crate::calibration::{ClassSets, PredictionInterval};
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
 use crate::schema::{Kind, TargetKind};
 use crate::tree::{Child, Leaf, Node, Split, Test};
@@ -40,6 +41,17 @@ pub(super) fn write(model: &Model) -> String {
     line(&mut out, "target", &target);
     if let Some(threshold) = model.calibration.threshold {
         line(&mut out, "threshold", &threshold);
+    }
+    if let Some(PredictionInterval { level, half_width, scale }) = &model.calibration.interval {
+        let scale = scale.as_ref().map(|scale| {
+            let shape = Shape::Ordinary(scale.clone());
+            tree(&Member { output: 0, shape })
+        });
+        let record = tables::IntervalRecord { level: *level, half_width: *half_width, scale };
+        line(&mut out, "interval", &record);
+    }
+    if let Some(ClassSets { level, min_probability }) = model.calibration.class_sets {
+        line(&mut out, "class_sets", &tables::ClassSetsRecord { level, min_probability });
     }
     lines(&mut out, "features", model.schema.features.iter().map(feature));
     out.push_str(",\n");
