@@ -20,6 +20,7 @@ from swarmwood._estimators import (
     TreeSumClassifier,
     TreeSumRegressor,
 )
+from swarmwood._metric import Metric
 from swarmwood._objective import Objective
 from swarmwood._search_cv import SchemataSearchCV
 from swarmwood._space import Choice, Integer, Ordered, Real
@@ -32,6 +33,7 @@ __all__ = [
     "GreedyBoostClassifier",
     "GreedyBoostRegressor",
     "Integer",
+    "Metric",
     "NothingToAsk",
     "Objective",
     "Ordered",

@@ -113,6 +113,8 @@ class FitResult:
     def train_metrics(self) -> list[tuple[str, float]]: ...
     @property
     def valid_metrics(self) -> list[tuple[str, float]]: ...
+    @property
+    def watched_metrics(self) -> list[list[tuple[str, float]]]: ...
     def events(self) -> dict[str, list[Any]]: ...
 
 class Engine:
@@ -140,10 +142,11 @@ def train(
     target: str,
     classes: list[str] | None,
     parameters: list[tuple[str, Any]],
-    valid: Table | None = None,
+    valid: list[Table] = ...,
     pretrained: str | None = None,
     callback: Callable[[dict[str, Any]], None] | None = None,
     objective: object | None = None,
+    metric: object | None = None,
 ) -> FitResult: ...
 def compress(
     table: Table,

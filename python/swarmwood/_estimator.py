@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
+from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
 from swarmwood._progress import Progress
 from swarmwood._table import categorical_mask, readable, table_of, validated
@@ -83,8 +84,9 @@ class Estimator(BaseEstimator):
             Class labels, or target values.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
-        eval_set : (X, y) or [(X, y)], default=None
-            Validation data, as in XGBoost.
+        eval_set : (X, y) or list of (X, y) or (X, y, sample_weight), default=None
+            Validation data, as in XGBoost. Of several sets, the last one decides on early
+            stopping; all are in `evals_result_`.
         X_val, y_val, sample_weight_val : default=None
             Validation data, as in scikit-learn.
 
@@ -95,12 +97,12 @@ class Estimator(BaseEstimator):
         """
         X = validated(self, X, reset=True)
         y, weight, classes = self._encode_training(X, y, self._validate_weight(sample_weight, X))
-        valid = None
-        validation = self._validation_data(eval_set, X_val, y_val)
-        if validation is not None:
-            X_valid, y_valid = validation
-            valid_weight = self._validate_weight(sample_weight_val, X_valid)
-            valid = (X_valid, self._encode_validation(X_valid, y_valid), valid_weight)
+        valid = [
+            (X_valid, self._encode_validation(X_valid, y_valid), self._validate_weight(w, X_valid))
+            for X_valid, y_valid, w in self._validation_data(
+                eval_set, X_val, y_val, sample_weight_val
+            )
+        ]
         return self._fit(X, y, weight, valid, classes)
 
     def _encode_training(
@@ -118,57 +120,66 @@ class Estimator(BaseEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
-        valid: tuple[Any, Any, Any] | None,
+        valid: list[tuple[Any, Any, Any]],
         classes: list[str] | None,
     ) -> Self:
         """Fit to validated data and encoded targets."""
         names = self._feature_names()
         mask = categorical_mask(self.categorical_features, names)
-        table = table_of(X, names, mask)
-        table.set_target(readable(y))
-        if sample_weight is not None:
-            table.set_weight(sample_weight)
-        valid_table = None
-        if valid is not None:
-            valid_table = table_of(valid[0], names, mask)
-            valid_table.set_target(readable(valid[1]))
-            if valid[2] is not None:
-                valid_table.set_weight(valid[2])
+        tables = []
+        for rows, target, weight in [(X, y, sample_weight), *valid]:
+            table = table_of(rows, names, mask)
+            table.set_target(readable(target))
+            if weight is not None:
+                table.set_weight(weight)
+            tables.append(table)
+        metric = self._custom_metric()
         progress = Progress() if self.verbose else None
         try:
             with _pretrained.stored_model(getattr(self, "pretrained", None), names) as pretrained:
                 result = _core.train(
-                    table,
+                    tables[0],
                     "target",
                     classes,
                     self._parameters(),
-                    valid=valid_table,
+                    valid=tables[1:],
                     pretrained=pretrained,
                     callback=progress,
                     objective=self._custom_loss(),
+                    metric=metric,
                 )
         finally:
             if progress is not None:
                 progress.close()
-        self._store_result(result)
+        self._store_result(result, result.metric if metric is None else metric.name)
         return self
 
-    def _store_result(self, result: _core.FitResult) -> None:
+    def _store_result(self, result: _core.FitResult, metric: str) -> None:
         self._model = result.model
         events = result.events()
         self.n_iter_ = result.rounds
         self.best_iteration_ = result.rounds
-        columns = (("training", "loss", "train"), ("validation_0", result.metric, "valid"))
+        # Of several sets of validation rows the last one decides.
+        others = len(result.watched_metrics)
+        watched = [
+            [values[at] if at < len(values) else None for values in events["watched"]]
+            for at in range(others)
+        ]
+        columns = [
+            ("training", "loss", events["train"]),
+            *((f"validation_{at}", metric, values) for at, values in enumerate(watched)),
+            (f"validation_{others}", metric, events["valid"]),
+        ]
         self.evals_result_ = {
-            name: {metric: values}
-            for name, metric, column in columns
-            if (values := [value for value in events[column] if value is not None])
+            name: {measure: values}
+            for name, measure, column in columns
+            if (values := [value for value in column if value is not None])
         }
         # The training loss is not reported after every round.
         self._evaluated_rounds = {
             name: [
                 step
-                for step, value in zip(events["step"], events[column], strict=True)
+                for step, value in zip(events["step"], column, strict=True)
                 if value is not None
             ]
             for name, _, column in columns
@@ -201,6 +212,8 @@ class Estimator(BaseEstimator):
             value = getattr(self, name)
             if name == "objective" and self._custom_loss() is not None:
                 continue
+            if name == "eval_metric" and self._custom_metric() is not None:
+                continue
             if value is None or (
                 type(value) is type(parameter.default) and value == parameter.default
             ):
@@ -212,6 +225,12 @@ class Estimator(BaseEstimator):
         objective = getattr(self, "objective", None)
         if isinstance(objective, Objective) or callable(objective):
             return CoreLoss(objective)
+        return None
+
+    def _custom_metric(self) -> CoreMetric | None:
+        metric = getattr(self, "eval_metric", None)
+        if isinstance(metric, Metric) or callable(metric):
+            return CoreMetric(metric)
         return None
 
     def _threads(self) -> int:
@@ -260,22 +279,37 @@ class Estimator(BaseEstimator):
             raise ValueError("Sample weights must contain at least one non-zero number.")
         return np.asarray(weight)
 
-    def _validation_data(self, eval_set: Any, X_val: Any, y_val: Any) -> tuple[Any, Any] | None:
-        """Return the validation data, from `eval_set` or from `X_val` and `y_val`."""
+    def _validation_data(
+        self, eval_set: Any, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> list[tuple[Any, Any, Any]]:
+        """Return sets of validation rows, from `eval_set` or from `X_val` and `y_val`."""
         if eval_set is not None:
             if X_val is not None or y_val is not None:
                 raise parameter_error(
                     "eval_set", "cannot be used with X_val and y_val; choose one of the two"
                 )
-            pairs = (
-                [eval_set] if isinstance(eval_set, tuple) and len(eval_set) == 2 else list(eval_set)
-            )
-            if len(pairs) != 1 or len(pairs[0]) != 2:
-                raise parameter_error("eval_set", f"expected one pair (X, y), got {len(pairs)}")
-            X_val, y_val = pairs[0]
+            is_single = isinstance(eval_set, tuple) and not isinstance(eval_set[0], tuple)
+            sets = [eval_set] if is_single else list(eval_set)
+            if not sets or not all(isinstance(one, (tuple, list)) for one in sets):
+                raise parameter_error("eval_set", "expected pairs (X, y)")
+            wrong = next((len(one) for one in sets if len(one) not in (2, 3)), None)
+            if wrong is not None:
+                raise parameter_error(
+                    "eval_set", f"expected pairs (X, y) or triples with weights, got {wrong} items"
+                )
+            return [
+                (
+                    validated(self, one[0], reset=False),
+                    one[1],
+                    one[2] if len(one) == 3 else sample_weight_val if len(sets) == 1 else None,
+                )
+                for one in sets
+            ]
         if (X_val is None) != (y_val is None):
             raise parameter_error("X_val, y_val", "both are needed")
-        return None if X_val is None else (validated(self, X_val, reset=False), y_val)
+        if X_val is None:
+            return []
+        return [(validated(self, X_val, reset=False), y_val, sample_weight_val)]
 
     # -- predicting
 

@@ -57,7 +57,7 @@ REGRESSION_PARAMETERS = {"huber_delta", "quantile", "tweedie_power", "interval_k
 #: Choices for classification or regression alone.
 CLASSIFICATION_CHOICES = {
     "objective": {"logistic", "softmax"},
-    "metric": {"logloss", "accuracy"},
+    "metric": {"logloss", "accuracy", "balanced-accuracy", "brier", "auc", "f1"},
     "fitness": {"accuracy", "recall"},
     "criterion": {"accuracy", "mix", "gini", "entropy", "gain-ratio"},
 }
@@ -73,7 +73,7 @@ REGRESSION_CHOICES = {
         "gamma",
         "tweedie",
     },
-    "metric": {"rmse", "mae"},
+    "metric": {"rmse", "mae", "r2", "medae", "mape"},
     "fitness": {"rmse"},
     "criterion": {"squared", "absolute"},
 }
@@ -264,6 +264,9 @@ def parameters_of(family: str, task: str) -> list[Parameter]:
         if name == "objective" and set(methods) & CUSTOM_OBJECTIVE_METHODS:
             kind = "Any"
             text += CUSTOM_OBJECTIVE
+        if name == "metric":
+            kind = "Any"
+            text += " Or a function of (y_true, y_pred) to be minimised, or a `Metric`."
         parameters.append(Parameter(entry["python_name"], kind, default, text))
     return parameters + own
 

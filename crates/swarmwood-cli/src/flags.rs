@@ -155,6 +155,11 @@ pub fn file_flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf)).help(help)
 }
 
+/// A flag with the names of files; it may be repeated.
+pub fn files_flag(name: &'static str, help: &'static str) -> Arg {
+    file_flag(name, help).action(ArgAction::Append)
+}
+
 /// The output file of a command, where `-` is standard output.
 pub fn out_flag(help: &'static str) -> Arg {
     file_flag("out", help).short('o')

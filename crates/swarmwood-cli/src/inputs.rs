@@ -58,6 +58,14 @@ impl<'a> InputValues<'a> {
         texts.pop().map(PathBuf::from)
     }
 
+    /// The files that a flag, which may be repeated, or the configuration file names.
+    pub fn paths(&self, name: &str) -> Vec<PathBuf> {
+        match self.flags.get_many::<PathBuf>(name) {
+            Some(paths) => paths.cloned().collect(),
+            None => self.in_file(name).into_iter().flatten().map(PathBuf::from).collect(),
+        }
+    }
+
     /// How the rows are read.
     pub fn read_options(&self, gather: &mut Gather) -> ReadOptions {
         let target = self.text("target", gather).unwrap_or_else(|| {

@@ -70,6 +70,8 @@ pub struct Event {
     pub train: Option<f64>,
     /// Value of the watched metric on the validation rows.
     pub valid: Option<f64>,
+    /// Its values on the sets of rows that are watched beside them.
+    pub watched: Vec<f64>,
     /// How a search stands.
     pub search: Option<SearchStatus>,
     /// Seconds since training began. Learners know no clock: whoever runs them fills it in.
@@ -93,6 +95,7 @@ impl Event {
             steps,
             train: None,
             valid: None,
+            watched: Vec::new(),
             search: None,
             elapsed: 0.0,
             replayed: false,

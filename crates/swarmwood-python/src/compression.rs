@@ -23,8 +23,9 @@ use crate::errors::{guarded, python_error};
 use crate::model::PyModel;
 use crate::names::PythonNotation;
 use crate::parameters::param_value;
+use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
-use crate::training::{SignalMonitor, call_with_event, with_signal_checks};
+use crate::training::call_with_event;
 
 /// Steps from one checkpoint to the next.
 const CHECKPOINT_EVERY: usize = 10;

@@ -1,32 +1,30 @@
 //! Training: typed parameters in, a model and the history of the run out.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use swarmwood::learn::budget::Budget;
 use swarmwood::learn::event::{Event, SearchStatus};
+use swarmwood::learn::metric::CustomMetric;
 use swarmwood::learn::objective::CustomLoss;
-use swarmwood::learn::pool::Pool;
 use swarmwood::message::{Message, ParamValue};
 use swarmwood::model::{Target, TargetKind};
 use swarmwood::params::Gather;
+use swarmwood::read::Rows;
 use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric};
-use swarmwood::{Error, Result, read};
+use swarmwood::{Result, read};
 
 use crate::custom_loss::PythonLoss;
+use crate::custom_metric::PythonMetric;
 use crate::errors::{guarded, python_error};
 use crate::model::PyModel;
 use crate::names::PythonNotation;
 use crate::parameters::param_value;
+use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
-
-/// The time between two checks of Python's signals.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A trained model and the history of its run.
 #[pyclass(module = "swarmwood._core", frozen)]
@@ -39,107 +37,16 @@ pub struct FitResult {
     interrupted: bool,
 }
 
-/// Watches for Ctrl-C and for exceptions of the callback while another thread trains.
-#[derive(Default)]
-pub struct SignalMonitor {
-    cancelled: AtomicBool,
-    exception: Mutex<Option<PyErr>>,
-    finished: Mutex<bool>,
-    wake: Condvar,
-}
-
-impl SignalMonitor {
-    /// A budget that ends when the run is cancelled.
-    pub fn budget(self: &Arc<Self>) -> Budget {
-        let monitor = Arc::clone(self);
-        Budget::unlimited().with_interrupt(move || monitor.is_cancelled())
-    }
-
-    /// The first exception.
-    pub fn take_exception(&self) -> Option<PyErr> {
-        lock(&self.exception).take()
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Cancels the run if `outcome` is an exception, and keeps the first one.
-    pub fn check(&self, outcome: PyResult<()>) {
-        if let Err(error) = outcome {
-            lock(&self.exception).get_or_insert(error);
-            self.cancelled.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Checks Python's signals periodically until the work is finished. Only the thread that Python
-    /// called receives them.
-    fn watch(&self) {
-        let mut finished = lock(&self.finished);
-        while !*finished {
-            finished = self
-                .wake
-                .wait_timeout(finished, SIGNAL_INTERVAL)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            self.check(Python::attach(|py| py.check_signals()));
-        }
-    }
-
-    fn finish(&self) {
-        *lock(&self.finished) = true;
-        self.wake.notify_all();
-    }
-}
-
-/// Locks a mutex; the values here are consistent even if a holder panicked.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs `work` on another thread while this one checks for signals.
-pub fn with_signal_checks<T: Send>(
-    monitor: &SignalMonitor,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> Result<T> {
-    let caller = std::thread::current().id();
-    let (work, result) = (Mutex::new(Some(work)), Mutex::new(None));
-    let pool = Pool::new(2).map_err(Error::Run)?;
-
-    // Two tasks for two threads: the one that is not the caller works. If that thread takes both
-    // tasks, there is nothing left to wait for.
-    pool.map(2, |_| {
-        if std::thread::current().id() == caller {
-            return monitor.watch();
-        }
-        if let Some(work) = lock(&work).take() {
-            let guard = FinishGuard(monitor);
-            *lock(&result) = Some(work());
-            drop(guard);
-        }
-    });
-
-    let result = lock(&result).take();
-    result.unwrap_or_else(|| Err(Error::Run("the run ended without a result".to_string())))
-}
-
-/// Reports the end of the work to the monitor, even if that is a panic.
-struct FinishGuard<'a>(&'a SignalMonitor);
-
-impl Drop for FinishGuard<'_> {
-    fn drop(&mut self) {
-        self.0.finish();
-    }
-}
-
 /// The arguments of one call of `train`.
 struct TrainJob {
     table: Arc<ColumnTable>,
-    valid: Option<Arc<ColumnTable>>,
+    /// The sets of validation rows; the last one decides.
+    valid: Vec<Arc<ColumnTable>>,
     target: Target,
     parameters: Vec<(String, ParamValue)>,
     pretrained: Option<PathBuf>,
     custom_loss: Option<Arc<dyn CustomLoss>>,
+    custom_metric: Option<Arc<dyn CustomMetric>>,
 }
 
 impl TrainJob {
@@ -156,19 +63,25 @@ impl TrainJob {
         let mut messages = params.idle();
 
         let mut rows = read::borrowed(self.table, self.target)?;
-        let valid = self.valid.map(|valid| read::borrowed_matching(valid, &rows.schema));
-        let mut valid = valid.transpose()?;
+        let matching = |valid: Arc<ColumnTable>| read::borrowed_matching(valid, &rows.schema);
+        let mut watched = self.valid.into_iter().map(matching).collect::<Result<Vec<Rows>>>()?;
+        let mut valid = watched.pop();
         if params.valid_fraction > 0.0 && valid.is_none() {
             let (rest, part) = rows.holdout(params.valid_fraction, params.seed)?;
             (rows, valid) = (rest, Some(part));
         }
         let mut data_warnings = std::mem::take(&mut rows.warnings);
-        valid.iter_mut().for_each(|valid| data_warnings.append(&mut valid.warnings));
+        valid
+            .iter_mut()
+            .chain(&mut watched)
+            .for_each(|valid| data_warnings.append(&mut valid.warnings));
 
         let options = TrainOptions {
             pretrained: self.pretrained,
             budget: Some(budget),
             custom_loss: self.custom_loss,
+            custom_metric: self.custom_metric,
+            watched: watched.into_iter().map(Arc::new).collect(),
             ..TrainOptions::default()
         };
         let metric = validation_metric(&params, &rows.schema.target.kind, &options)?;
@@ -184,8 +97,8 @@ impl TrainJob {
 /// Trains on a table. `callback` is called with every step and may raise. An interrupted run
 /// returns the best model so far.
 #[pyfunction]
-#[pyo3(signature = (table, target, classes, parameters, valid=None, pretrained=None,
-                    callback=None, objective=None))]
+#[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
+                    callback=None, objective=None, metric=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -193,26 +106,29 @@ pub fn train(
     target: String,
     classes: Option<Vec<String>>,
     parameters: Vec<(String, Bound<'_, PyAny>)>,
-    valid: Option<PyRef<'_, PyTable>>,
+    valid: Vec<PyRef<'_, PyTable>>,
     pretrained: Option<PathBuf>,
     callback: Option<Py<PyAny>>,
     objective: Option<Bound<'_, PyAny>>,
+    metric: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
         let parameters =
             parameters.iter().map(|(name, object)| Ok((name.clone(), param_value(object)?)));
+        let monitor = Arc::new(SignalMonitor::default());
+        let custom_metric = metric.as_ref().map(|metric| PythonMetric::new(metric, &monitor));
         let loss = objective.as_ref().map(PythonLoss::new).transpose()?;
         let job = TrainJob {
             table: table.columns(),
-            valid: valid.map(|valid| valid.columns()),
+            valid: valid.iter().map(|valid| valid.columns()).collect(),
             target: Target { name: target, kind },
             parameters: parameters.collect::<PyResult<_>>()?,
             pretrained,
             custom_loss: loss.clone().map(|loss| loss as Arc<dyn CustomLoss>),
+            custom_metric: custom_metric.transpose()?.map(|metric| metric as Arc<dyn CustomMetric>),
         };
 
-        let monitor = Arc::new(SignalMonitor::default());
         let budget = monitor.budget();
         let mut events = Vec::new();
         let mut observer = |event: &Event| {
@@ -305,6 +221,12 @@ impl FitResult {
         self.trained.valid_metrics.clone()
     }
 
+    /// The metrics of each of the other sets of validation rows.
+    #[getter]
+    fn watched_metrics(&self) -> Vec<Vec<(&'static str, f64)>> {
+        self.trained.watched_metrics.clone()
+    }
+
     /// Every step of the run, one list per column.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guarded(|| {
@@ -325,6 +247,8 @@ impl FitResult {
             column("elapsed", &|event| Some(event.elapsed))?;
             column("train", &|event| event.train)?;
             column("valid", &|event| event.valid)?;
+            let watched = |event: &Event| event.watched.clone();
+            columns.set_item("watched", self.events.iter().map(watched).collect::<Vec<_>>())?;
             let metric = |event: &Event| event.search.map(|search| search.measure);
             columns.set_item("metric", self.events.iter().map(metric).collect::<Vec<_>>())?;
             let search_column = |name: &str, value: fn(&SearchStatus) -> Option<f64>| {

@@ -77,12 +77,20 @@ pub fn objective_or_thresholded(params: &Params, target: &TargetKind) -> Result<
 /// The metric that early stopping watches, or why it cannot be used for this target.
 pub fn watch(params: &Params, target: &TargetKind) -> Result<EvalMetric> {
     let classes = classes(target);
+    let (numbers, any_classes) = (("numbers", classes == 0), ("classes", classes > 0));
     let (watch, wanted) = match params.metric {
         MetricChoice::Auto => return Ok(EvalMetric::Loss),
-        MetricChoice::Rmse => (EvalMetric::Rmse, ("numbers", classes == 0)),
-        MetricChoice::Mae => (EvalMetric::Mae, ("numbers", classes == 0)),
-        MetricChoice::Logloss => (EvalMetric::LogLoss, ("classes", classes > 0)),
-        MetricChoice::Accuracy => (EvalMetric::Accuracy, ("classes", classes > 0)),
+        MetricChoice::Rmse => (EvalMetric::Rmse, numbers),
+        MetricChoice::Mae => (EvalMetric::Mae, numbers),
+        MetricChoice::R2 => (EvalMetric::R2, numbers),
+        MetricChoice::Medae => (EvalMetric::Medae, numbers),
+        MetricChoice::Mape => (EvalMetric::Mape, numbers),
+        MetricChoice::Logloss => (EvalMetric::LogLoss, any_classes),
+        MetricChoice::Accuracy => (EvalMetric::Accuracy, any_classes),
+        MetricChoice::BalancedAccuracy => (EvalMetric::BalancedAccuracy, any_classes),
+        MetricChoice::Brier => (EvalMetric::Brier, any_classes),
+        MetricChoice::Auc => (EvalMetric::Auc, any_classes),
+        MetricChoice::F1 => (EvalMetric::F1, any_classes),
     };
     fits("metric", params.metric.name(), wanted, classes).map(|()| watch)
 }

@@ -119,8 +119,8 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["arrow", "buffer", "names"],
             &["errors"],
-            &["custom_loss", "parameters", "point_dict", "table"],
-            &["engine", "model", "study"],
+            &["custom_loss", "parameters", "point_dict", "signals", "table"],
+            &["custom_metric", "engine", "model", "study"],
             &["plot_data", "training"],
             &["compression", "panic_injection"],
         ],

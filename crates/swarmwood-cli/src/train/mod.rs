@@ -6,6 +6,7 @@ mod request;
 mod search_summary;
 mod summary;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Arg, ArgMatches, Command};
@@ -72,7 +73,11 @@ pub fn command() -> Command {
         )
         .arg(flags::text_flag("target", "COLUMN", "column to predict"))
         .args(flags::table_flags())
-        .arg(flags::file_flag("valid", "validation rows, for early stopping and the report"))
+        .arg(flags::files_flag(
+            "valid",
+            "validation rows, for early stopping and the report; may be repeated, and the last \
+             set decides",
+        ))
         .arg(flags::out_flag("model file; - for standard output [default: model.json]"))
         .arg(flags::file_flag(
             "pretrained",
@@ -137,14 +142,15 @@ fn fit(
     interrupt: &InterruptFlag,
 ) -> Result<TrainSummary> {
     let started = Instant::now();
-    let (rows, valid) = read_rows(request)?;
+    let (rows, valid, watched) = read_rows(request)?;
     let read_seconds = started.elapsed().as_secs_f64();
     console.line(&data_summary(&request.source, &rows, valid.as_ref()));
 
     let mut warnings: Vec<String> = request.params.idle().iter().map(ToString::to_string).collect();
     warnings.extend(rows.warnings.iter().cloned());
     warnings.extend(column_checks::warnings(&rows));
-    warnings.extend(valid.iter().flat_map(|valid| &valid.warnings).cloned());
+    let others = watched.iter().map(|rows| &**rows);
+    warnings.extend(valid.iter().chain(others).flat_map(|valid| &valid.warnings).cloned());
     console.warnings(&warnings);
 
     interrupt.arm();
@@ -155,8 +161,8 @@ fn fit(
         recorder.push(event);
     };
 
-    let options =
-        TrainOptions { budget: Some(interrupt.budget()), ..request.train_options.clone() };
+    let budget = Some(interrupt.budget());
+    let options = TrainOptions { budget, watched, ..request.train_options.clone() };
     let mut trained =
         train::train_with(&rows, valid.as_ref(), &request.params, &options, &mut observer)?;
     progress.finish();
@@ -185,18 +191,21 @@ fn fit(
     Ok(TrainSummary { trained, rows: rows.rows, valid_rows, read_seconds, warnings, notes })
 }
 
-/// The training rows, and the validation rows: from a file, or held out.
-fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>)> {
+/// The training rows, the validation rows that decide, and the other sets: from files, or held out.
+fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>, Vec<Arc<Rows>>)> {
     let rows = read::training(&request.source, &request.options)?;
-    if let Some(source) = &request.valid {
-        let valid = read::matching(source, &rows.schema, &request.options)?;
-        return Ok((rows, Some(valid)));
+    if let Some((last, others)) = request.valid.split_last() {
+        let read = |source| read::matching(source, &rows.schema, &request.options);
+        let watched =
+            others.iter().map(|source| read(source).map(Arc::new)).collect::<Result<_>>()?;
+        let valid = read(last)?;
+        return Ok((rows, Some(valid), watched));
     }
     if request.params.valid_fraction > 0.0 {
         let (train, valid) = rows.holdout(request.params.valid_fraction, request.params.seed)?;
-        return Ok((train, Some(valid)));
+        return Ok((train, Some(valid), Vec::new()));
     }
-    Ok((rows, None))
+    Ok((rows, None, Vec::new()))
 }
 
 /// The title of the chart.

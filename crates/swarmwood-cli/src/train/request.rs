@@ -44,8 +44,8 @@ pub(super) struct TrainRequest {
     pub source: Source,
     /// How they are read.
     pub options: ReadOptions,
-    /// The validation rows, if they have a file of their own.
-    pub valid: Option<Source>,
+    /// The sets of validation rows that have files of their own; the last one decides.
+    pub valid: Vec<Source>,
     /// Where the model goes; `None` is standard output.
     pub out: Option<PathBuf>,
     /// Pretrained model and checkpoint.
@@ -75,8 +75,9 @@ impl TrainRequest {
         }
 
         let options = inputs.read_options(&mut gather);
-        let valid = inputs.path("valid", &mut gather).map(|path| flags::source(&path));
-        check_validation(valid.is_some(), &mut gather);
+        let valid: Vec<Source> =
+            inputs.paths("valid").iter().map(|path| flags::source(path)).collect();
+        check_validation(!valid.is_empty(), &mut gather);
 
         let out = inputs.path("out", &mut gather).unwrap_or_else(|| PathBuf::from("model.json"));
         let out = (out != Path::new("-")).then_some(out);
@@ -89,11 +90,14 @@ impl TrainRequest {
             None => swarmwood::read::demo(),
         };
 
-        if matches!((&source, &valid), (Source::Stdin, Some(Source::Stdin))) {
-            gather.violate(
-                "valid",
-                "is '-', but the training rows come from standard input already; name a file",
-            );
+        let from_stdin = |source: &&Source| matches!(source, Source::Stdin);
+        if [&source].into_iter().chain(&valid).filter(from_stdin).count() > 1 {
+            let message = if matches!(source, Source::Stdin) {
+                "is '-', but the training rows come from standard input already; name a file"
+            } else {
+                "is '-' twice, but standard input has one set of rows; name files"
+            };
+            gather.violate("valid", message);
         }
 
         let pretrained = inputs.path("pretrained", &mut gather);
@@ -113,7 +117,7 @@ impl TrainRequest {
 
     /// Every file that the run reads or writes.
     pub(super) fn files(&self, flags: &ArgMatches) -> CommandFiles {
-        let files = CommandFiles::default()
+        let mut files = CommandFiles::default()
             .rows("the training data", &self.source)
             .input("the configuration", flags.get_one::<PathBuf>("config"))
             .input("the pretrained model", self.train_options.pretrained.as_ref())
@@ -122,10 +126,10 @@ impl TrainRequest {
             .output("plot", self.plot.as_ref())
             .output("checkpoint", self.train_options.keep.as_ref().map(|keep| &keep.path));
 
-        match &self.valid {
-            Some(valid) => files.rows("the validation rows", valid),
-            None => files,
+        for valid in &self.valid {
+            files = files.rows("the validation rows", valid);
         }
+        files
     }
 }
 

@@ -40,17 +40,29 @@ impl TrainSummary {
     /// The metrics on training and validation rows, one line per metric.
     fn metrics_text(&self) -> String {
         let trained = &self.trained;
-        let has_valid = !trained.valid_metrics.is_empty();
+        let mut sets: Vec<&[(&str, f64)]> =
+            trained.watched_metrics.iter().map(|metrics| &metrics[..]).collect();
+        if !trained.valid_metrics.is_empty() {
+            sets.push(&trained.valid_metrics);
+        }
+
         let mut text = format!("{:<20} {:>12}", "", "train");
-        text.push_str(if has_valid { "        valid\n" } else { "\n" });
+        for number in 1..=sets.len() {
+            let heading =
+                if sets.len() == 1 { "valid".to_string() } else { format!("valid {number}") };
+            text.push_str(&format!(" {heading:>12}"));
+        }
+        text.push('\n');
 
         for (name, value) in &trained.train_metrics {
             text.push_str(&format!("{name:<20} {:>12}", number(*value)));
-            // A metric that is undefined on the validation rows leaves its cell empty.
-            let valid = trained.valid_metrics.iter().find(|(other, _)| other == name);
-            if let Some((_, value)) = valid {
-                text.push_str(&format!(" {:>12}", number(*value)));
+            for metrics in &sets {
+                // A metric that is undefined on the validation rows leaves its cell empty.
+                let value = metrics.iter().find(|(other, _)| other == name);
+                let cell = value.map_or(String::new(), |(_, value)| number(*value));
+                text.push_str(&format!(" {cell:>12}"));
             }
+            text.truncate(text.trim_end().len());
             text.push('\n');
         }
 
@@ -67,6 +79,9 @@ impl TrainSummary {
 
         let valid =
             if self.valid_rows > 0 { metrics_json(&trained.valid_metrics) } else { Value::Null };
+
+        let watched: Vec<Value> =
+            trained.watched_metrics.iter().map(|metrics| metrics_json(metrics)).collect();
 
         json!({
             "method": trained.params.method.name(),
@@ -88,7 +103,11 @@ impl TrainSummary {
                 "train": trained.train_seconds,
             },
             "peak_memory_bytes": memory::peak_bytes(),
-            "metrics": {"train": metrics_json(&trained.train_metrics), "valid": valid},
+            "metrics": {
+                "train": metrics_json(&trained.train_metrics),
+                "valid": valid,
+                "watched": watched,
+            },
             "warnings": self.warnings,
             "notes": self.notes,
             "model": request.out.as_ref().map(|path| path.display().to_string()),

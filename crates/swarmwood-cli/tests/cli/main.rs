@@ -28,3 +28,4 @@ mod text_formats;
 mod tree_swarms;
 mod trees;
 mod tune;
+mod validation;

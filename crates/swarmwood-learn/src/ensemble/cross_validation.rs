@@ -99,7 +99,7 @@ pub fn fit_fold(
     let budget = context.budget.clone().with_work_limit(u64::MAX);
     let context = Context { budget: &budget, ..context };
     let (test, objective) = (&fold.test, set.objective);
-    let set = TrainingSet { data: &fold.train, valid: Some(test), ..set };
+    let set = TrainingSet { data: &fold.train, valid: Some(test), watched: &[], ..set };
 
     let (scores, shift) = match &candidate.method {
         FitMethod::Greedy { rate, penalties, columns } => {

@@ -211,7 +211,11 @@ impl<'a> Boosting<'a> {
         let train = Work::Metric { metric: EvalMetric::Loss, rows: RowSet::Training };
         let valid = Work::Metric { metric: self.settings.metric, rows: RowSet::Validation };
         let work = [is_due.then_some(train), self.set.valid.is_some().then_some(valid)];
-        let asked: Vec<Work> = work.into_iter().flatten().collect();
+        let watched = (0..self.set.watched.len()).map(|set| {
+            let rows = RowSet::Watched { set };
+            Work::Metric { metric: self.settings.metric, rows }
+        });
+        let asked: Vec<Work> = work.into_iter().flatten().chain(watched).collect();
 
         let mut event = Event::new(Stage::BOOSTING, round, rounds);
         if asked.is_empty() {
@@ -224,7 +228,11 @@ impl<'a> Boosting<'a> {
         if is_due {
             event.train = values.next().transpose()?.flatten();
         }
-        event.valid = values.next().transpose()?.flatten();
+        if self.set.valid.is_some() {
+            event.valid = values.next().transpose()?.flatten();
+        }
+        let watched: Result<Vec<Option<f64>>, BackendError> = values.collect();
+        event.watched = watched?.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
         Ok(event)
     }
 

@@ -1,4 +1,5 @@
-//! A metric that is a sum over rows: each shard gives its part, and the parts merge.
+//! Metrics of early stopping. Most are sums over rows: each shard gives its part, and the parts
+//! merge.
 
 use swarmwood_model::Link;
 
@@ -23,6 +24,24 @@ pub enum EvalMetric {
     Error,
     /// Share of the rows predicted right.
     Accuracy,
+    /// Share of the target's variance that the predictions explain.
+    R2,
+    /// Median absolute error.
+    Medae,
+    /// Mean absolute error as a share of the target's size.
+    Mape,
+    /// Mean recall of the classes.
+    BalancedAccuracy,
+    /// Mean squared error of the probabilities.
+    Brier,
+    /// Area under the curve of true over false positives; the mean over more than two classes.
+    Auc,
+    /// Harmonic mean of precision and recall; the mean over more than two classes.
+    F1,
+    /// A metric of the caller's that is to be small.
+    Custom,
+    /// A metric of the caller's that is to be large.
+    CustomScore,
 }
 
 /// A shard's part of a metric.
@@ -43,7 +62,7 @@ impl Partial {
 }
 
 impl EvalMetric {
-    /// All of them.
+    /// Those that are sums over rows.
     pub const ALL: [EvalMetric; 6] = [
         EvalMetric::Loss,
         EvalMetric::Rmse,
@@ -62,7 +81,21 @@ impl EvalMetric {
             EvalMetric::LogLoss => "logloss",
             EvalMetric::Error => "error",
             EvalMetric::Accuracy => "accuracy",
+            EvalMetric::R2 => "r2",
+            EvalMetric::Medae => "medae",
+            EvalMetric::Mape => "mape",
+            EvalMetric::BalancedAccuracy => "balanced_accuracy",
+            EvalMetric::Brier => "brier",
+            EvalMetric::Auc => "auc",
+            EvalMetric::F1 => "f1",
+            EvalMetric::Custom => "custom",
+            EvalMetric::CustomScore => "custom score",
         }
+    }
+
+    /// Whether the metric needs all rows at once, because it is no sum over rows.
+    pub fn takes_all_rows(self) -> bool {
+        !EvalMetric::ALL.contains(&self)
     }
 
     /// The metric of that name.
@@ -72,7 +105,15 @@ impl EvalMetric {
 
     /// Whether more is better.
     pub fn higher_is_better(self) -> bool {
-        self == EvalMetric::Accuracy
+        matches!(
+            self,
+            EvalMetric::Accuracy
+                | EvalMetric::R2
+                | EvalMetric::BalancedAccuracy
+                | EvalMetric::Auc
+                | EvalMetric::F1
+                | EvalMetric::CustomScore
+        )
     }
 
     /// The number that a search minimises: the share of wrong rows for the accuracy, the value itself
@@ -93,6 +134,7 @@ impl EvalMetric {
             EvalMetric::LogLoss | EvalMetric::Error | EvalMetric::Accuracy if !classes => {
                 Err("needs classes; for a number choose loss, rmse or mae")
             }
+            _ if self.takes_all_rows() => Err("needs all rows; choose a sum over rows"),
             _ => Ok(()),
         }
     }
@@ -137,6 +179,8 @@ impl EvalMetric {
             EvalMetric::Mae => sum_of(&|i| residual(score, target, i, objective).abs()),
             EvalMetric::Error => sum_of(&|i| f64::from(!hit(score, target, i, objective))),
             EvalMetric::Accuracy => sum_of(&|i| f64::from(hit(score, target, i, objective))),
+            // See `of_all_rows`.
+            _ => f64::NAN,
         };
         Partial { sum, weight: total }
     }

@@ -14,10 +14,13 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod weighed;
+mod whole;
 
 pub use eval_metric::EvalMetric;
 pub(crate) use eval_metric::Partial;
 pub use tally::Tally;
+pub use whole::CustomMetric;
+pub(crate) use whole::ScoredRows;
 
 use crate::objective::ObjectiveConfig;
 

@@ -272,11 +272,13 @@ encode_struct!(ParticleFitness { fitness, leaves, reused });
 encode_enum!(Direction { 0 => Increasing {}, 1 => Decreasing {} });
 encode_enum!(Ridge { 0 => Flat {}, 1 => Hierarchical {} });
 encode_enum!(LinearColumn { 0 => Bias {}, 1 => Feature { feature } });
-encode_enum!(RowSet { 0 => Training {}, 1 => Validation {} });
+encode_enum!(RowSet { 0 => Training {}, 1 => Validation {}, 2 => Watched { set } });
 encode_enum!(SplitQuery { 0 => Sums {}, 1 => Each {}, 2 => Shared {} });
 encode_enum!(LeafRows { 0 => Slots { slots }, 1 => Tree { id, leaves } });
 encode_enum!(EvalMetric {
     0 => Loss {}, 1 => Rmse {}, 2 => Mae {}, 3 => LogLoss {}, 4 => Error {}, 5 => Accuracy {},
+    6 => R2 {}, 7 => Medae {}, 8 => Mape {}, 9 => BalancedAccuracy {}, 10 => Brier {},
+    11 => Auc {}, 12 => F1 {}, 13 => Custom {}, 14 => CustomScore {},
 });
 encode_enum!(Work {
     0 => Describe {},

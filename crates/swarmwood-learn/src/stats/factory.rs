@@ -9,6 +9,7 @@ use crate::bins::Layout;
 use crate::constraints::Constraints;
 use crate::context::Context;
 use crate::dataset::Dataset;
+use crate::metric::CustomMetric;
 use crate::objective::Objective;
 
 /// Makes backends for data sets.
@@ -79,6 +80,10 @@ pub struct TrainingSet<'a> {
     pub data: &'a Dataset,
     /// Rows that are scored, never learnt from, binned with the same layout.
     pub valid: Option<&'a Dataset>,
+    /// More such rows, by which nothing is decided.
+    pub watched: &'a [Dataset],
+    /// The caller's metric of early stopping.
+    pub metric: Option<&'a dyn CustomMetric>,
     /// What is minimised.
     pub objective: &'a dyn Objective,
     /// Who makes backends for them.
@@ -94,8 +99,8 @@ impl<'a> TrainingSet<'a> {
         valid: Option<&'a Dataset>,
         objective: &'a dyn Objective,
     ) -> Self {
-        let constraints = Constraints::NONE;
-        TrainingSet { data, valid, objective, backends: &LocalBackends, constraints }
+        let (backends, constraints) = (&LocalBackends, Constraints::NONE);
+        TrainingSet { data, valid, watched: &[], metric: None, objective, backends, constraints }
     }
 
     /// The same rows with constraints.

@@ -18,13 +18,18 @@ pub struct TreeId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SnapshotId(pub u32);
 
-/// Training or validation rows.
+/// Training or validation rows, or others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowSet {
     /// The rows that are learnt from.
     Training,
-    /// The rows that are only scored.
+    /// The rows that are only scored, and by which learners decide.
     Validation,
+    /// One of the sets of rows that are only scored, and decide nothing.
+    Watched {
+        /// Its number.
+        set: usize,
+    },
 }
 
 /// The random sample of rows that one tree is grown on.

@@ -49,8 +49,22 @@ choices! {
         Mae = "mae",
         /// log loss
         Logloss = "logloss",
+        /// share of the target's variance that the predictions explain
+        R2 = "r2",
+        /// median absolute error
+        Medae = "medae",
+        /// mean absolute error as a share of the target
+        Mape = "mape",
         /// share of rows whose class is predicted correctly
         Accuracy = "accuracy",
+        /// mean recall of the classes
+        BalancedAccuracy = "balanced-accuracy",
+        /// mean squared error of the probabilities
+        Brier = "brier",
+        /// area under the ROC curve; the mean over three or more classes
+        Auc = "auc",
+        /// harmonic mean of precision and recall; the mean over three or more classes
+        F1 = "f1",
     }
 }
 
@@ -405,7 +419,8 @@ table! {
         Validation, AllowedValues::whole(0, 1_000_000), aliases ["early_stopping"], only [];
     /// validation metric of early stopping
     metric: MetricChoice = MetricChoice::Auto,
-        Validation, AllowedValues::Choices(MetricChoice::CHOICES), aliases ["eval_metric"], only [];
+        Validation, AllowedValues::Choices(MetricChoice::CHOICES),
+        aliases ["eval_metric", "early_stopping_metric"], only [];
     /// features in which predictions never fall (+) or never rise (-) as the value grows; missing values
     /// are not compared
     monotone: ByFeature<MonotoneSetting> = ByFeature::default(),

@@ -23,7 +23,20 @@ pub(super) type BinningResult<T> = std::result::Result<T, Conflict>;
 
 /// The training and the validation rows, binned alike.
 pub fn bin(job: &Job<'_>) -> Result<(Dataset, Option<Dataset>)> {
-    fit(job)?.settle(|layout| bin_with(job, layout))
+    let sets = bin_all(job, &[])?;
+    Ok((sets.training, sets.valid))
+}
+
+/// Sets of rows that are binned alike.
+pub struct BinnedSets {
+    pub training: Dataset,
+    pub valid: Option<Dataset>,
+    pub watched: Vec<Dataset>,
+}
+
+/// The training rows, the validation rows and others, binned alike.
+pub fn bin_all(job: &Job<'_>, watched: &[Arc<Rows>]) -> Result<BinnedSets> {
+    fit(job)?.settle(|layout| bin_with(job, watched, layout))
 }
 
 /// The training rows alone, in bins of their own or in given ones.
@@ -77,14 +90,21 @@ fn too_large(message: Message) -> Error {
 
 fn bin_with(
     job: &Job<'_>,
+    watched: &[Arc<Rows>],
     layout: &Arc<Layout>,
-) -> Result<BinningResult<(Dataset, Option<Dataset>)>> {
-    let training = match build(job, job.rows, layout)? {
-        Ok(training) => training,
-        Err(conflict) => return Ok(Err(conflict)),
-    };
-    let Some(valid) = job.valid else { return Ok(Ok((training, None))) };
-    Ok(build(job, valid, layout)?.map(|valid| (training, Some(valid))))
+) -> Result<BinningResult<BinnedSets>> {
+    let all = [job.rows].into_iter().chain(job.valid).chain(watched.iter().map(|rows| &**rows));
+    let mut sets = Vec::new();
+    for rows in all {
+        match build(job, rows, layout)? {
+            Ok(set) => sets.push(set),
+            Err(conflict) => return Ok(Err(conflict)),
+        }
+    }
+    let watched = sets.split_off(1 + usize::from(job.valid.is_some()));
+    let valid = sets.split_off(1).pop();
+    let Some(training) = sets.pop() else { return Err(Error::Run("no rows".to_string())) };
+    Ok(Ok(BinnedSets { training, valid, watched }))
 }
 
 /// Bins rows with a layout that they need not fit yet.

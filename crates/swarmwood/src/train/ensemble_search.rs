@@ -86,6 +86,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         train_metrics,
         valid_metrics,
         held_out,
+        watched_metrics: Vec::new(),
         search: Some(found.report),
         features: found.features,
         swarm: None,

@@ -9,6 +9,7 @@ use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::Schema;
 
 use super::Job;
+use super::binning::BinnedSets;
 use super::trees::KEPT_BYTES;
 use crate::params::{FeatureCost, Params};
 use crate::{Error, Result};
@@ -30,24 +31,19 @@ pub(super) fn budget(params: &Params, schema: &Schema) -> Result<Option<FeatureB
     }))
 }
 
-/// Rows with the features of a budget alone: the training and the validation rows.
-pub(super) struct BudgetedRows {
-    pub(super) data: Dataset,
-    pub(super) valid: Option<Dataset>,
-    pub(super) report: FeatureBudgetReport,
-}
-
-/// Chooses the features of greedy boosting on all rows. What the budget costs is found by
-/// cross-validation, in which features are chosen without the held-out rows.
+/// Chooses the features of greedy boosting on all rows, and leaves only these in all sets of rows.
+/// What the budget costs is found by cross-validation, in which features are chosen without the
+/// held-out rows.
 pub(super) fn restrict(
     job: &Job<'_>,
-    (data, valid): (&Dataset, Option<&Dataset>),
+    sets: &BinnedSets,
     config: &GreedyConfig,
     observer: &mut dyn FnMut(&Event),
-) -> Result<Option<BudgetedRows>> {
+) -> Result<Option<(BinnedSets, FeatureBudgetReport)>> {
     let Some(budget) = budget(job.params, &job.rows.schema)? else { return Ok(None) };
     let context = job.context();
-    let set = TrainingSet::new(data, None, job.objective).with_constraints(job.constraints);
+    let set =
+        TrainingSet::new(&sets.training, None, job.objective).with_constraints(job.constraints);
     let selection =
         SelectionConfig { seed: job.params.seed, memory: KEPT_BYTES, most_work: u64::MAX };
 
@@ -69,5 +65,10 @@ pub(super) fn restrict(
         within_budget: cost.as_ref().map_or(Vec::new(), |cost| cost.within_budget.clone()),
         all_features: cost.as_ref().map_or(Vec::new(), |cost| cost.all_features.clone()),
     };
-    Ok(Some(BudgetedRows { data: restrict(data), valid: valid.map(restrict), report }))
+    let sets = BinnedSets {
+        training: restrict(&sets.training),
+        valid: sets.valid.as_ref().map(restrict),
+        watched: sets.watched.iter().map(restrict).collect(),
+    };
+    Ok(Some((sets, report)))
 }

@@ -122,6 +122,7 @@ impl Job<'_> {
             train_metrics,
             valid_metrics,
             held_out: None,
+            watched_metrics: Vec::new(),
             search: None,
             features: None,
             swarm: None,

@@ -33,6 +33,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         train_metrics,
         valid_metrics,
         held_out: None,
+        watched_metrics: Vec::new(),
         search: None,
         features: None,
         swarm: None,
@@ -57,7 +58,10 @@ pub(super) fn fit(
         early_stopping_rounds: job.params.early_stopping_rounds,
         metric: job.metric,
     };
-    let set = LinearSet::new(chunk, valid, &job.rows.schema, job.objective);
+    let set = LinearSet {
+        metric: job.options.custom_metric.as_deref(),
+        ..LinearSet::new(chunk, valid, &job.rows.schema, job.objective)
+    };
     linear::train(set, &config, job.budget, observer).map_err(|error| match error {
         LinearError::Data(error) => Error::Run(error.to_string()),
         LinearError::Backend(error) => error.into(),

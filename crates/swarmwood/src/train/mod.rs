@@ -171,6 +171,10 @@ pub fn train_learner(
     let mut trained = trained?;
     calibration::calibrate(learner, &job, &mut trained)?;
     objective.check()?;
+    for rows in &options.watched {
+        let metrics = measure(&job, &trained.model, &gather(rows)?)?;
+        trained.watched_metrics.push(metrics);
+    }
 
     let limit = params.time_limit;
     let noted = trained.notes.iter().any(|note| note.starts_with("the time limit of"));

@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use swarmwood_learn::budget::Budget;
+use swarmwood_learn::metric::CustomMetric;
 use swarmwood_learn::objective::CustomLoss;
 
 use crate::checkpoint::Keep;
 use crate::error::Violation;
 use crate::params::{CustomLossSupport, LearnerSpec, Method, Params};
+use crate::read::Rows;
 use crate::{Error, Result};
 
 /// What a training may have beside rows and parameters.
@@ -23,6 +25,10 @@ pub struct TrainOptions {
     pub budget: Option<Budget>,
     /// A loss that is minimised instead of the one that the parameters name.
     pub custom_loss: Option<Arc<dyn CustomLoss>>,
+    /// A metric that early stopping watches instead of the one that the parameters name.
+    pub custom_metric: Option<Arc<dyn CustomMetric>>,
+    /// Rows that are evaluated beside the validation rows, and decide nothing.
+    pub watched: Vec<Arc<Rows>>,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one half
     /// (see [`objective_or_thresholded`](crate::registry::objective_or_thresholded)).
     pub thresholded: bool,

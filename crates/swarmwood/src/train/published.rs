@@ -198,6 +198,7 @@ fn run<C: ParticleCode>(
         train_metrics,
         valid_metrics,
         held_out: None,
+        watched_metrics: Vec::new(),
         search: None,
         features: None,
         swarm: Some(swarm),

@@ -28,6 +28,8 @@ pub struct TrainResult {
     /// Raw scores of the training rows by fits that have not seen them, row by row, if they were
     /// wanted and the learner made them.
     pub held_out: Option<Vec<f64>>,
+    /// The same on each of the other sets of rows that are watched.
+    pub watched_metrics: Vec<Vec<(&'static str, f64)>>,
     /// The report of the ensemble search.
     pub search: Option<EnsembleSearchReport>,
     /// The features that a feature budget left the model.

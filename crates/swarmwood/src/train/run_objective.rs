@@ -30,8 +30,12 @@ impl RunObjective {
         target: &TargetKind,
         options: &TrainOptions,
     ) -> Result<RunObjective> {
+        let custom_metric = options.custom_metric.as_ref().map(|metric| {
+            if metric.higher_is_better() { EvalMetric::CustomScore } else { EvalMetric::Custom }
+        });
         let Some(loss) = &options.custom_loss else {
             let (spec, metric) = objective_and_metric(params, target, options.thresholded)?;
+            let metric = custom_metric.unwrap_or(metric);
             let source = LossSource::Library(objective::make(&spec));
             return Ok(RunObjective { spec, metric, source });
         };
@@ -45,6 +49,7 @@ impl RunObjective {
             EvalMetric::Loss => EvalMetric::Rmse,
             other => other,
         };
+        let metric = custom_metric.unwrap_or(metric);
         let source = LossSource::Custom(CustomObjective::new(loss.clone(), classes));
         Ok(RunObjective { spec, metric, source })
     }

@@ -139,6 +139,7 @@ fn train(
         train_metrics,
         valid_metrics,
         held_out: None,
+        watched_metrics: Vec::new(),
         search: None,
         features: None,
         swarm: None,

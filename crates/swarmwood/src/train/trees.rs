@@ -14,7 +14,8 @@ use swarmwood_learn::split::{Penalties, Ridge};
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
-use super::{Job, TrainResult, add_rows, binning, feature_budget};
+use super::binning::{self, BinnedSets};
+use super::{Job, TrainResult, add_rows, feature_budget};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
@@ -35,20 +36,24 @@ const MEASURED_ROWS: usize = 1 << 14;
 /// Bins and trains.
 pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult> {
     let started = Instant::now();
-    let (data, valid) = binning::bin(job)?;
-    job.examine_targets(&data)?;
+    let sets = binning::bin_all(job, &job.options.watched)?;
+    job.examine_targets(&sets.training)?;
     let bin_seconds = started.elapsed().as_secs_f64();
-    check_memory(job.params, &data)?;
-    let warnings = constant_columns(job, &data.layout);
+    check_memory(job.params, &sets.training)?;
+    let warnings = constant_columns(job, &sets.training.layout);
     let started = Instant::now();
     let settings = settings(job);
-    let rows = (&data, valid.as_ref());
-    let (data, valid, features) = match feature_budget::restrict(job, rows, &settings, observer)? {
-        Some(rows) => (rows.data, rows.valid, Some(rows.report)),
-        None => (data, valid, None),
+    let (sets, features) = match feature_budget::restrict(job, &sets, &settings, observer)? {
+        Some((sets, report)) => (sets, Some(report)),
+        None => (sets, None),
     };
-    let set =
-        TrainingSet::new(&data, valid.as_ref(), job.objective).with_constraints(job.constraints);
+    let BinnedSets { training: data, valid, watched } = sets;
+    let set = TrainingSet {
+        watched: &watched,
+        metric: job.options.custom_metric.as_deref(),
+        ..TrainingSet::new(&data, valid.as_ref(), job.objective)
+    };
+    let set = set.with_constraints(job.constraints);
     let fit = greedy::train(set, &settings, job.context(), observer)?;
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.round_notes(fit.rounds, fit.rounds_done);
@@ -62,6 +67,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         train_metrics,
         valid_metrics,
         held_out: None,
+        watched_metrics: Vec::new(),
         search: None,
         features,
         swarm: None,

@@ -11,7 +11,7 @@ use super::backend::{Backend, BackendError};
 use super::factory::{BackendFactory, LocalBackends};
 use super::message::{ColumnScale, DataDescription, LinearColumn, Reply, RowSet, Work};
 use crate::data::Chunk;
-use crate::metric::EvalMetric;
+use crate::metric::{CustomMetric, EvalMetric, ScoredRows};
 use crate::objective::Objective;
 pub(crate) use design::starts;
 use design::{Design, DesignColumn};
@@ -30,6 +30,8 @@ pub struct LinearSet<'a> {
     pub chunk: &'a Chunk,
     /// Rows that are scored, never learnt from.
     pub valid: Option<&'a Chunk>,
+    /// The caller's metric of early stopping.
+    pub metric: Option<&'a dyn CustomMetric>,
     /// The columns.
     pub schema: &'a Schema,
     /// What is minimised.
@@ -88,7 +90,8 @@ impl<'a> LinearSet<'a> {
         schema: &'a Schema,
         objective: &'a dyn Objective,
     ) -> Self {
-        LinearSet { chunk, valid, schema, objective, backends: &LocalBackends }
+        let backends = &LocalBackends;
+        LinearSet { chunk, valid, metric: None, schema, objective, backends }
     }
 
     /// Whether the rows can be used.
@@ -133,6 +136,9 @@ struct LinearRows<'a> {
     weight: Vec<f32>,
     /// Start score of each output: zero if the base was taken from the targets.
     start: Vec<f64>,
+    /// What was taken from the targets.
+    shift: f64,
+    chunk: &'a Chunk,
 }
 
 impl<'a> LinearRows<'a> {
@@ -151,6 +157,8 @@ impl<'a> LinearRows<'a> {
             target: target.map(|y| (y - shift) as f32).collect(),
             weight: chunk.weight.iter().map(|&w| w as f32).collect(),
             start,
+            shift,
+            chunk,
         }
     }
 }
@@ -158,6 +166,7 @@ impl<'a> LinearRows<'a> {
 /// The backend of this process for the linear booster.
 pub(super) struct LocalLinear<'a> {
     objective: &'a dyn Objective,
+    metric: Option<&'a dyn CustomMetric>,
     rows: LinearRows<'a>,
     valid: Option<LinearRows<'a>>,
     scales: Vec<ColumnScale>,
@@ -196,6 +205,7 @@ impl<'a> LocalLinear<'a> {
         });
         LocalLinear {
             objective,
+            metric: set.metric,
             valid: valid.map(|valid| LinearRows::new(valid, &scales, &base, objective)),
             rows,
             scales,
@@ -323,12 +333,20 @@ impl<'a> LocalLinear<'a> {
     /// A metric of a model.
     fn metric(&self, metric: EvalMetric, rows: &LinearRows<'_>, bias: &[f64], beta: &[f64]) -> f64 {
         let (count, width) = (rows.design.rows, self.width());
-        let mut score = Vec::with_capacity(count * rows.start.len());
+        let mut score: Vec<f64> = Vec::with_capacity(count * rows.start.len());
         for (k, start) in rows.start.iter().enumerate() {
             let mut run = vec![start + bias[k]; count];
             rows.design.add(&self.starts, &beta[k * width..(k + 1) * width], &mut run);
-            score.extend(run.into_iter().map(|s| s as f32));
+            score.extend(run);
         }
+
+        if metric.takes_all_rows() {
+            score.iter_mut().for_each(|score| *score += rows.shift);
+            let Chunk { target, weight, .. } = rows.chunk;
+            let rows = ScoredRows { score: &score, target, weight };
+            return metric.of_all_rows(rows, self.objective, self.metric);
+        }
+        let score: Vec<f32> = score.into_iter().map(|score| score as f32).collect();
         metric.finish(metric.partial(&score, &rows.target, &rows.weight, self.objective))
     }
 
@@ -356,6 +374,7 @@ impl<'a> LocalLinear<'a> {
                 let rows = match rows {
                     RowSet::Training => Some(&self.rows),
                     RowSet::Validation => self.valid.as_ref(),
+                    RowSet::Watched { .. } => None,
                 };
                 let value = rows.map(|rows| self.metric(*metric, rows, bias, beta));
                 Ok(Reply::Value { value })

@@ -1,10 +1,10 @@
 //! Trees that can be taken out of the scores and put back: what a search over whole ensembles
 //! needs.
 
-use super::{AllRows, Local};
+use super::{AllRows, Local, gather};
 use crate::binned_tree::BinnedTree;
-use crate::dataset::Plan;
-use crate::metric::{EvalMetric, Partial};
+use crate::dataset::{Dataset, Plan};
+use crate::metric::{EvalMetric, Partial, ScoredRows};
 use crate::objective::order::weighted_quantile;
 use crate::stats::message::{LeafQuantile, LeafRows, LeafSlot, LeafSums};
 use crate::stats::shard::Shard;
@@ -132,6 +132,18 @@ impl Local<'_> {
             all
         };
         self.pool.map(shards.len(), part).into_iter().reduce(merge).unwrap_or_default()
+    }
+
+    /// A metric of some rows.
+    pub(super) fn metric_of(&self, metric: EvalMetric, data: &Dataset, shards: &[&Shard]) -> f64 {
+        if !metric.takes_all_rows() {
+            return metric.finish(self.merge(metric, &data.plan, shards));
+        }
+        let narrow = gather(&data.plan, shards, self.base.len()).concat();
+        let score: Vec<f64> = narrow.iter().map(|&score| f64::from(score) + self.shift).collect();
+        let (target, weight) = (data.target.to_vec(), data.weight.to_vec());
+        let rows = ScoredRows { score: &score, target: &target, weight: &weight };
+        metric.of_all_rows(rows, self.objective, self.metric)
     }
 
     /// A copy of all scores.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::{Local, make_shards, make_teams, no_search};
+use super::{Local, ScoredSet, make_shards, make_teams, no_search};
 use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::kernels::quantise::GradientScale;
@@ -30,8 +30,12 @@ impl<'a> Local<'a> {
         if options.keep_derivatives {
             shards.iter_mut().for_each(Shard::keep_derivatives);
         }
-        let valid_shards =
-            valid.map(|valid| make_shards(valid, &narrow(transformed(valid)), &start));
+        let scored = |rows: &'a Dataset| ScoredSet {
+            rows,
+            shards: make_shards(rows, &narrow(transformed(rows)), &start),
+        };
+        let valid = valid.map(scored);
+        let watched = set.watched.iter().map(scored).collect();
 
         Local {
             pool: context.pool,
@@ -43,8 +47,10 @@ impl<'a> Local<'a> {
             start,
             shift,
             teams: make_teams(shards, context.pool.threads()),
-            valid: valid_shards.unwrap_or_default(),
-            valid_plan: valid.map(|valid| valid.plan),
+            data,
+            valid,
+            watched,
+            metric: set.metric,
             derivative_sums: Vec::new(),
             scale: GradientScale { g: 1.0, h: 1.0 },
             search: no_search(),

@@ -18,13 +18,14 @@ use super::message::{
     NodeStats, RowSample, SnapshotId, SplitCommand, SplitConstraints, SplitQuery, TreeId,
 };
 use super::shard::{DerivativeSource, DerivativeSums, Shard};
-use crate::binned_tree::BinnedTree;
+use crate::binned_tree::{BinnedTree, Traversal};
 use crate::bins::Layout;
 use crate::bins::layout::{FeaturePlace, Route};
 use crate::budget::Budget;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::GradientScale;
+use crate::metric::CustomMetric;
 use crate::objective::Objective;
 use crate::pool::{Pool, even_ranges};
 use crate::rule::BinRule;
@@ -53,6 +54,12 @@ struct Team {
     scratch: Vec<u32>,
 }
 
+/// Rows that are only scored.
+struct ScoredSet<'a> {
+    rows: &'a Dataset,
+    shards: Vec<Shard>,
+}
+
 /// The sums of a slot of the growing tree.
 #[derive(Debug, Clone, Copy, Default)]
 struct SlotSums {
@@ -74,8 +81,10 @@ pub struct Local<'a> {
     start: Vec<f32>,
     shift: f64,
     teams: Vec<Team>,
-    valid: Vec<Shard>,
-    valid_plan: Option<Plan>,
+    data: &'a Dataset,
+    valid: Option<ScoredSet<'a>>,
+    watched: Vec<ScoredSet<'a>>,
+    metric: Option<&'a dyn CustomMetric>,
     derivative_sums: Vec<DerivativeSums>,
     scale: GradientScale,
     search: SplitConstraints,
@@ -377,7 +386,14 @@ impl Local<'_> {
             });
         }
         if validation {
-            self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &traversal));
+            self.add_to_scored(output, &values, &traversal);
+        }
+    }
+
+    /// Adds the values of a tree to the scores of the rows that are only scored.
+    fn add_to_scored(&mut self, output: usize, values: &[f32], traversal: &Traversal) {
+        for set in self.valid.iter_mut().chain(&mut self.watched) {
+            self.pool.each(&mut set.shards, |_, shard| shard.add_tree(output, values, traversal));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Local, gather};
 use crate::binned_tree::BinnedTree;
-use crate::dataset::Plan;
+use crate::dataset::Dataset;
 use crate::stats::backend::{Backend, BackendError};
 use crate::stats::message::{
     DataDescription, LeafRows, LeafSlot, Reply, RowSet, SplitCommand, TreeId, Work,
@@ -75,14 +75,14 @@ impl Local<'_> {
             }
             Work::Loss {} => return Ok(Reply::Value { value: Some(self.loss()) }),
             Work::Metric { metric, rows } => {
-                let shards = self.rows(*rows);
-                let merged = self.plan_of(*rows).map(|plan| self.merge(*metric, plan, &shards));
-                return Ok(Reply::Value { value: merged.map(|all| metric.finish(all)) });
+                let set = self.set(*rows);
+                let value = set.map(|(data, shards)| self.metric_of(*metric, data, &shards));
+                return Ok(Reply::Value { value });
             }
             Work::GatherScores { rows } => {
                 let outputs = self.base.len();
-                let scores =
-                    self.plan_of(*rows).map(|plan| gather(plan, &self.rows(*rows), outputs));
+                let set = self.set(*rows);
+                let scores = set.map(|(data, shards)| gather(&data.plan, &shards, outputs));
                 return Ok(Reply::Scores { scores: scores.unwrap_or_default() });
             }
             _ => self.change(work)?,
@@ -146,22 +146,17 @@ impl Local<'_> {
                 .iter_mut()
                 .for_each(|shard| shard.add_leaves(output, leaves, &values, &traversal));
         });
-        self.pool.each(&mut self.valid, |_, shard| shard.add_tree(output, &values, &traversal));
+        self.add_to_scored(output, &values, &traversal);
     }
 
-    /// How rows are distributed over shards, if there are such rows.
-    fn plan_of(&self, rows: RowSet) -> Option<&Plan> {
-        match rows {
-            RowSet::Training => Some(&self.plan),
-            RowSet::Validation => self.valid_plan.as_ref(),
-        }
-    }
-
-    fn rows(&self, rows: RowSet) -> Vec<&Shard> {
-        match rows {
-            RowSet::Training => self.shards().collect(),
-            RowSet::Validation => self.valid.iter().collect(),
-        }
+    /// Rows with their shards, if there are such rows.
+    fn set(&self, rows: RowSet) -> Option<(&Dataset, Vec<&Shard>)> {
+        let set = match rows {
+            RowSet::Training => return Some((self.data, self.shards().collect())),
+            RowSet::Validation => self.valid.as_ref(),
+            RowSet::Watched { set } => self.watched.get(set),
+        };
+        set.map(|set| (set.rows, set.shards.iter().collect()))
     }
 
     fn check_output(&self, work: &Work, output: usize) -> Result<(), BackendError> {
