@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from swarmwood import _core
+from swarmwood._errors import parameter_error
 from swarmwood._estimator import Estimator
 from swarmwood._table import category_text
 
@@ -21,6 +22,7 @@ class Classifier(ClassifierMixin, Estimator):
     """Base class of the classifiers."""
 
     class_weight: Any
+    scale_pos_weight: float
 
     def _encode_training(
         self, X: Any, y: Any, weight: Any
@@ -39,7 +41,22 @@ class Classifier(ClassifierMixin, Estimator):
         if self.class_weight is not None:
             balance = compute_sample_weight(self.class_weight, y)
             weight = balance if weight is None else weight * balance
+        if self.scale_pos_weight != 1.0:
+            positive = self._positive_weight(codes)
+            weight = positive if weight is None else weight * positive
         return codes.astype(np.int32), weight, [category_text(name) for name in classes]
+
+    def _positive_weight(self, codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the factors of `scale_pos_weight`."""
+        factor = self.scale_pos_weight
+        if not isinstance(factor, (int, float, np.number)) or not 0 < factor < np.inf:
+            raise parameter_error("scale_pos_weight", f"is {factor!r}, must be a number above 0")
+        if len(self.classes_) != 2:
+            raise parameter_error(
+                "scale_pos_weight",
+                f"is for two classes, but y has {len(self.classes_)}; use class_weight",
+            )
+        return np.where(codes == 1, float(factor), 1.0)
 
     def _encode_validation(self, X: Any, y: Any) -> NDArray[np.int32]:
         y = self._validate_y(X, y)

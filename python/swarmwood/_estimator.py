@@ -31,6 +31,7 @@ from swarmwood._table import categorical_mask, readable, table_of, validated
 #: Parameters of Python alone, which are not passed to the core.
 OWN = {
     "class_weight",
+    "scale_pos_weight",
     "categorical_features",
     "pretrained",
     "importance_type",

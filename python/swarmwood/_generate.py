@@ -140,6 +140,12 @@ def python_parameters(family: str, task: str) -> list[Parameter]:
         "None",
         "Class weights, or 'balanced'.",
     )
+    scale_pos_weight = Parameter(
+        "scale_pos_weight",
+        "float",
+        "1.0",
+        "Weight of the second of two classes; the first has 1.",
+    )
     categorical_features = Parameter(
         "categorical_features",
         "Any",
@@ -162,7 +168,7 @@ def python_parameters(family: str, task: str) -> list[Parameter]:
     )
     verbose = Parameter("verbose", "int", "0", "1 shows the progress of training.")
 
-    parameters = [class_weight] if task == "Classifier" else []
+    parameters = [class_weight, scale_pos_weight] if task == "Classifier" else []
     parameters.append(categorical_features)
     if set(pretrained_methods()) & set(methods_of(family, task)):
         parameters.append(pretrained_model)

@@ -218,6 +218,17 @@ pub fn table_flags() -> Vec<Arg> {
     let tasks = TASKS.iter().map(|&(name, _)| name).collect::<Vec<_>>().join(", ");
     let columns = [
         text_flag("weight", "COLUMN", "column with the weight of each row"),
+        text_flag(
+            "class-weight",
+            "WEIGHTS",
+            "'balanced', or weights of classes that those of training rows are multiplied by: \
+             'yes:5,no:1'",
+        ),
+        text_flag(
+            "scale-pos-weight",
+            "NUMBER",
+            "weight of the positive one of two classes in training; the other has 1",
+        ),
         columns_flag(
             "ignore",
             "columns that are not features; repeat the flag or separate names with commas",

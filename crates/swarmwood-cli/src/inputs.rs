@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use swarmwood::params::Gather;
-use swarmwood::read::{ReadOptions, TaskChoice};
+use swarmwood::read::{ClassWeight, ReadOptions, TaskChoice};
 
 use crate::flags::{self, TASKS};
 
@@ -66,6 +66,23 @@ impl<'a> InputValues<'a> {
         }
     }
 
+    fn class_weight(&self, gather: &mut Gather) -> Option<ClassWeight> {
+        // A configuration file may have a list.
+        let texts = self.texts("class-weight");
+        let text = (!texts.is_empty()).then(|| texts.join(","))?;
+        ClassWeight::parse(&text).map_err(|message| gather.violate("class-weight", message)).ok()
+    }
+
+    fn scale_pos_weight(&self, gather: &mut Gather) -> Option<f64> {
+        let text = self.text("scale-pos-weight", gather)?;
+        let weight = text.parse().ok().filter(|weight: &f64| weight.is_finite() && *weight > 0.0);
+        if weight.is_none() {
+            let message = format!("is '{text}', must be a number above 0");
+            gather.violate("scale-pos-weight", message);
+        }
+        weight
+    }
+
     /// How the rows are read.
     pub fn read_options(&self, gather: &mut Gather) -> ReadOptions {
         let target = self.text("target", gather).unwrap_or_else(|| {
@@ -82,6 +99,8 @@ impl<'a> InputValues<'a> {
         ReadOptions {
             target,
             weight: self.text("weight", gather),
+            class_weight: self.class_weight(gather),
+            scale_pos_weight: self.scale_pos_weight(gather),
             ignore: self.texts("ignore"),
             categorical: self.texts("categorical"),
             format: flags::text_format(|name, gather| self.text(name, gather), gather),

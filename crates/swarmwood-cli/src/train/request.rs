@@ -19,6 +19,8 @@ use crate::presets;
 const FILE_KEYS: &[&str] = &[
     "target",
     "weight",
+    "class-weight",
+    "scale-pos-weight",
     "ignore",
     "categorical",
     "delimiter",

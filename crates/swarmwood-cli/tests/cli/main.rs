@@ -5,6 +5,7 @@ mod bad_models;
 mod bad_params;
 mod calibration;
 mod checkpoints;
+mod class_weights;
 mod compress;
 mod constraints;
 mod decisions;

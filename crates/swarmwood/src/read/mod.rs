@@ -16,6 +16,7 @@
 
 mod borrowed;
 mod cells;
+mod class_weight;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
@@ -51,6 +52,7 @@ use swarmwood_model::Schema;
 pub use borrowed::{
     Columns, Field, RowSelection, TableColumn, borrowed, borrowed_matching, borrowed_scoring,
 };
+pub use class_weight::ClassWeight;
 #[cfg(feature = "demo")]
 pub use demo::demo;
 pub use encoding::TextEncoding;
@@ -112,6 +114,10 @@ pub struct ReadOptions {
     pub target: String,
     /// Name of the weight column.
     pub weight: Option<String>,
+    /// Factors of the weights of training rows, by class.
+    pub class_weight: Option<ClassWeight>,
+    /// A factor of the weights of training rows of the second of two classes.
+    pub scale_pos_weight: Option<f64>,
     /// Columns that are not features.
     pub ignore: Vec<String>,
     /// Columns to read as categories even if they hold numbers.
@@ -155,11 +161,9 @@ enum ReadProgress {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn training(source: &Source, options: &ReadOptions) -> Result<Rows> {
-    schema_inference::read_training(
-        RereadableSource::new(source, MEMORY_LIMIT)?,
-        options,
-        RetentionLimits::default(),
-    )
+    let origin = RereadableSource::new(source, MEMORY_LIMIT)?;
+    let limits = RetentionLimits::default();
+    schema_inference::read_training(origin, options, limits)?.with_class_weights(options)
 }
 
 /// Reads another file (validation, test) with a schema that is already known; targets are required.

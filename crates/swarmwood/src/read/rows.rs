@@ -7,6 +7,7 @@ use swarmwood_model::{Schema, TargetKind};
 
 use super::ReadOptions;
 use super::borrowed::RowSelection;
+use super::class_weight;
 use super::known_schema::{TargetUse, read_with_schema};
 use super::packed_chunk::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
@@ -28,6 +29,8 @@ pub struct Rows {
     store: Arc<Store>,
     /// The rows of the store that belong here; `None` for all.
     part: Option<Arc<RowSet>>,
+    /// Factors of the weights, by class.
+    class_factors: Option<Arc<[f64]>>,
 }
 
 /// The data that the parts of a split share.
@@ -136,7 +139,7 @@ impl Rows {
             origin,
             memory_limit,
         };
-        Rows { schema, rows, warnings, store: Arc::new(store), part: None }
+        Rows { schema, rows, warnings, store: Arc::new(store), part: None, class_factors: None }
     }
 
     /// Rows that are in memory as one chunk.
@@ -150,8 +153,28 @@ impl Rows {
         self.store.origin.is_some()
     }
 
+    /// The same rows with the class weights of the options.
+    pub(super) fn with_class_weights(self, options: &ReadOptions) -> Result<Rows> {
+        let counts = || self.rows_by_class().iter().map(Vec::len).collect();
+        let class_factors = class_weight::factors(options, &self.schema, counts)?.map(Arc::from);
+        Ok(Rows { class_factors, ..self })
+    }
+
     /// Visits all rows in order, in chunks.
     pub fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
+        let Some(factors) = &self.class_factors else { return self.for_each_stored(each) };
+        self.for_each_stored(&mut |chunk| {
+            let mut chunk = chunk.clone();
+            chunk.weight.resize(chunk.rows, 1.0);
+            for (weight, &class) in chunk.weight.iter_mut().zip(&chunk.target) {
+                *weight *= factors.get(class as usize).copied().unwrap_or(1.0);
+            }
+            each(&chunk)
+        })
+    }
+
+    /// Visits all rows as they are stored.
+    fn for_each_stored(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let mut first = 0;
         let mut visit = |chunk: &Chunk| {
             let rows = first..first + chunk.rows;
@@ -314,8 +337,14 @@ impl Rows {
 
     /// A part of the same store, without warnings.
     pub(super) fn with_part(&self, part: Arc<RowSet>, rows: usize) -> Rows {
-        let store = Arc::clone(&self.store);
-        Rows { schema: self.schema.clone(), rows, warnings: Vec::new(), store, part: Some(part) }
+        Rows {
+            schema: self.schema.clone(),
+            rows,
+            warnings: Vec::new(),
+            store: Arc::clone(&self.store),
+            part: Some(part),
+            class_factors: self.class_factors.clone(),
+        }
     }
 
     /// Whether a row of the store is one of these rows.
