@@ -147,6 +147,7 @@ def train(
     callback: Callable[[dict[str, Any]], None] | None = None,
     objective: object | None = None,
     metric: object | None = None,
+    init_model: Model | None = None,
 ) -> FitResult: ...
 def compress(
     table: Table,

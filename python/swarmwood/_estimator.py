@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
+from swarmwood._pretrained import loaded_model
 from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
 from swarmwood._progress import Progress
@@ -32,6 +33,7 @@ from swarmwood._table import categorical_mask, readable, table_of, validated
 OWN = {
     "class_weight",
     "scale_pos_weight",
+    "warm_start",
     "categorical_features",
     "pretrained",
     "importance_type",
@@ -73,6 +75,7 @@ class Estimator(BaseEstimator):
         X_val: Any = None,
         y_val: Any = None,
         sample_weight_val: Any = None,
+        init_model: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -90,13 +93,17 @@ class Estimator(BaseEstimator):
             stopping; all are in `evals_result_`.
         X_val, y_val, sample_weight_val : default=None
             Validation data, as in scikit-learn.
+        init_model : str, path or estimator, default=None
+            Model to continue, as in LightGBM: its trees stay, and `n_estimators` new ones are
+            added. For greedy boosting of trees.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        X = validated(self, X, reset=True)
+        previous = getattr(self, "_model", None) if getattr(self, "warm_start", False) else None
+        X = validated(self, X, reset=previous is None)
         y, weight, classes = self._encode_training(X, y, self._validate_weight(sample_weight, X))
         valid = [
             (X_valid, self._encode_validation(X_valid, y_valid), self._validate_weight(w, X_valid))
@@ -104,7 +111,32 @@ class Estimator(BaseEstimator):
                 eval_set, X_val, y_val, sample_weight_val
             )
         ]
-        return self._fit(X, y, weight, valid, classes)
+        if previous is not None and init_model is None:
+            return self._continue_fit(X, y, weight, valid, classes, previous)
+        initial = None if init_model is None else loaded_model(init_model, self._feature_names())
+        return self._fit(X, y, weight, valid, classes, initial)
+
+    def _continue_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        valid: list[tuple[Any, Any, Any]],
+        classes: list[str] | None,
+        previous: _core.Model,
+    ) -> Self:
+        """Fit the rounds that the model of the last fit lacks (`warm_start`)."""
+        wanted, done = getattr(self, "n_estimators", 0), previous.rounds
+        if wanted < done:
+            raise parameter_error(
+                "n_estimators",
+                f"is {wanted}, must be at least the {done} of the model that warm_start continues",
+            )
+        if wanted == done:
+            message = "warm_start adds no trees: the model has n_estimators rounds already"
+            warnings.warn(message, UserWarning, stacklevel=3)
+            return self
+        return self._fit(X, y, sample_weight, valid, classes, previous, wanted - done)
 
     def _encode_training(
         self, X: Any, y: Any, weight: Any
@@ -123,8 +155,15 @@ class Estimator(BaseEstimator):
         sample_weight: Any,
         valid: list[tuple[Any, Any, Any]],
         classes: list[str] | None,
+        initial: _core.Model | None = None,
+        rounds: int | None = None,
     ) -> Self:
-        """Fit to validated data and encoded targets."""
+        """Fit to validated data and encoded targets; `initial` is a model to continue."""
+        if initial is not None and initial.classes != (classes or []):
+            raise parameter_error(
+                "init_model",
+                f"has the classes {initial.classes}, but y has {classes or []}; they must be equal",
+            )
         names = self._feature_names()
         mask = categorical_mask(self.categorical_features, names)
         tables = []
@@ -142,12 +181,13 @@ class Estimator(BaseEstimator):
                     tables[0],
                     "target",
                     classes,
-                    self._parameters(),
+                    self._parameters() + ([] if rounds is None else [("n_estimators", rounds)]),
                     valid=tables[1:],
                     pretrained=pretrained,
                     callback=progress,
                     objective=self._custom_loss(),
                     metric=metric,
+                    init_model=initial,
                 )
         finally:
             if progress is not None:

@@ -166,10 +166,19 @@ def python_parameters(family: str, task: str) -> list[Parameter]:
         '"gain"',
         "Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.",
     )
+    warm_start = Parameter(
+        "warm_start",
+        "bool",
+        "False",
+        "Whether `fit` continues the model of the last fit: its trees stay, and others are added "
+        "until there are `n_estimators` rounds.",
+    )
     verbose = Parameter("verbose", "int", "0", "1 shows the progress of training.")
 
     parameters = [class_weight, scale_pos_weight] if task == "Classifier" else []
     parameters.append(categorical_features)
+    if family == "GreedyBoost":
+        parameters.append(warm_start)
     if set(pretrained_methods()) & set(methods_of(family, task)):
         parameters.append(pretrained_model)
     return [*parameters, importance_type, verbose]

@@ -21,15 +21,33 @@ def stored_model(model: Any, names: list[str]) -> Iterator[str | None]:
     if model is None:
         yield None
         return
+    library, read = _load_named(model, names)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, f"{library}.json")
+        read.save(path)
+        yield path
+
+
+def loaded_model(model: Any, names: list[str]) -> _core.Model:
+    """Return a model to continue, with the feature names of the data."""
+    if isinstance(model, _core.Model):
+        return model
+    library, read = _load_named(model, names)
+    if library == "sklearn":
+        raise TypeError(
+            "init_model: models of scikit-learn cannot be continued; pass a file, or a model of "
+            "swarmwood, XGBoost, LightGBM or CatBoost"
+        )
+    return read
+
+
+def _load_named(model: Any, names: list[str]) -> tuple[str, _core.Model]:
     library, read = _load(model)
     model_names = [name for name, _ in read.features]
     # A model that was trained on an array has generated names, which differ between libraries.
     if not set(model_names) <= set(names) and len(model_names) == len(names):
         read = read.with_feature_names(names)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, f"{library}.json")
-        read.save(path)
-        yield path
+    return library, read
 
 
 def _load(model: Any) -> tuple[str, _core.Model]:

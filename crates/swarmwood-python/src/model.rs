@@ -440,6 +440,11 @@ impl PyModel {
 }
 
 impl PyModel {
+    /// The model, shared with Python.
+    pub fn shared(&self) -> Arc<core::Model> {
+        Arc::clone(&self.model)
+    }
+
     fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
         for (tree, member) in self.model.members().iter().enumerate() {

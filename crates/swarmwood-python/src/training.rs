@@ -11,7 +11,7 @@ use swarmwood::learn::event::{Event, SearchStatus};
 use swarmwood::learn::metric::CustomMetric;
 use swarmwood::learn::objective::CustomLoss;
 use swarmwood::message::{Message, ParamValue};
-use swarmwood::model::{Target, TargetKind};
+use swarmwood::model::{Model, Target, TargetKind};
 use swarmwood::params::Gather;
 use swarmwood::read::Rows;
 use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric};
@@ -45,6 +45,7 @@ struct TrainJob {
     target: Target,
     parameters: Vec<(String, ParamValue)>,
     pretrained: Option<PathBuf>,
+    init_model: Option<Arc<Model>>,
     custom_loss: Option<Arc<dyn CustomLoss>>,
     custom_metric: Option<Arc<dyn CustomMetric>>,
 }
@@ -62,7 +63,10 @@ impl TrainJob {
         let params = gather.finish()?;
         let mut messages = params.idle();
 
-        let mut rows = read::borrowed(self.table, self.target)?;
+        let mut rows = match &self.init_model {
+            Some(model) => read::borrowed_continuing(self.table, &model.schema)?,
+            None => read::borrowed(self.table, self.target)?,
+        };
         let matching = |valid: Arc<ColumnTable>| read::borrowed_matching(valid, &rows.schema);
         let mut watched = self.valid.into_iter().map(matching).collect::<Result<Vec<Rows>>>()?;
         let mut valid = watched.pop();
@@ -78,6 +82,7 @@ impl TrainJob {
 
         let options = TrainOptions {
             pretrained: self.pretrained,
+            init_model: self.init_model,
             budget: Some(budget),
             custom_loss: self.custom_loss,
             custom_metric: self.custom_metric,
@@ -98,7 +103,7 @@ impl TrainJob {
 /// returns the best model so far.
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
-                    callback=None, objective=None, metric=None))]
+                    callback=None, objective=None, metric=None, init_model=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -111,6 +116,7 @@ pub fn train(
     callback: Option<Py<PyAny>>,
     objective: Option<Bound<'_, PyAny>>,
     metric: Option<Bound<'_, PyAny>>,
+    init_model: Option<PyRef<'_, PyModel>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
@@ -125,6 +131,7 @@ pub fn train(
             target: Target { name: target, kind },
             parameters: parameters.collect::<PyResult<_>>()?,
             pretrained,
+            init_model: init_model.map(|model| model.shared()),
             custom_loss: loss.clone().map(|loss| loss as Arc<dyn CustomLoss>),
             custom_metric: custom_metric.transpose()?.map(|metric| metric as Arc<dyn CustomMetric>),
         };

@@ -19,6 +19,7 @@ const CONSTANT: LearnerSpec = LearnerSpec {
     output: LearnerOutput::Ensemble,
     takes_pretrained: false,
     checkpoints: false,
+    continues: false,
     custom_loss: CustomLossSupport::Never,
     thresholds_regression: false,
     tuned_sizes: &[],

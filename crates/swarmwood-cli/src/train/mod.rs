@@ -83,6 +83,10 @@ pub fn command() -> Command {
             "pretrained",
             "model to take candidate splits from: Swarmwood, XGBoost, LightGBM or CatBoost",
         ))
+        .arg(flags::file_flag(
+            "init-model",
+            "model to continue: its trees stay, and --trees new ones are added (only greedy)",
+        ))
         .args(checkpoint_flags())
         .arg(flags::file_flag(
             "trace",
@@ -193,7 +197,10 @@ fn fit(
 
 /// The training rows, the validation rows that decide, and the other sets: from files, or held out.
 fn read_rows(request: &TrainRequest) -> Result<(Rows, Option<Rows>, Vec<Arc<Rows>>)> {
-    let rows = read::training(&request.source, &request.options)?;
+    let rows = match &request.train_options.init_model {
+        Some(model) => read::continuing(&request.source, &model.schema, &request.options)?,
+        None => read::training(&request.source, &request.options)?,
+    };
     if let Some((last, others)) = request.valid.split_last() {
         let read = |source| read::matching(source, &rows.schema, &request.options);
         let watched =

@@ -2,13 +2,14 @@
 //! precedence over defaults. All violations are reported together.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ArgMatches;
 use swarmwood::checkpoint::Keep;
 use swarmwood::params::{Gather, TABLE, ValidParams};
 use swarmwood::read::{ReadOptions, Source};
 use swarmwood::train::TrainOptions;
-use swarmwood::{Error, Result};
+use swarmwood::{Error, Result, store};
 
 use crate::files::CommandFiles;
 use crate::flags;
@@ -32,6 +33,7 @@ const FILE_KEYS: &[&str] = &[
     "valid",
     "out",
     "pretrained",
+    "init-model",
     "checkpoint",
     "trace",
     "plot",
@@ -52,6 +54,8 @@ pub(super) struct TrainRequest {
     pub out: Option<PathBuf>,
     /// Pretrained model and checkpoint.
     pub train_options: TrainOptions,
+    /// The file of the model that is continued.
+    init_path: Option<PathBuf>,
     /// The CSV file with one line per step.
     pub trace: Option<PathBuf>,
     /// The chart of the run.
@@ -103,8 +107,13 @@ impl TrainRequest {
         }
 
         let pretrained = inputs.path("pretrained", &mut gather);
-        let train_options =
-            TrainOptions { pretrained, ..checkpoint_options(flags, &inputs, &mut gather) };
+        let init_path = inputs.path("init-model", &mut gather);
+        let init_model = init_path.as_deref().map(store::load).transpose()?.map(Arc::new);
+        let train_options = TrainOptions {
+            pretrained,
+            init_model,
+            ..checkpoint_options(flags, &inputs, &mut gather)
+        };
         let trace = inputs.path("trace", &mut gather);
         let plot = inputs.path("plot", &mut gather);
         if let Err(Error::Parameters(violations)) = train_options.check(&gather.so_far()) {
@@ -114,7 +123,17 @@ impl TrainRequest {
         }
 
         let params = gather.finish()?;
-        Ok(TrainRequest { source, options, valid, out, train_options, trace, plot, params })
+        Ok(TrainRequest {
+            source,
+            options,
+            valid,
+            out,
+            train_options,
+            init_path,
+            trace,
+            plot,
+            params,
+        })
     }
 
     /// Every file that the run reads or writes.
@@ -123,6 +142,7 @@ impl TrainRequest {
             .rows("the training data", &self.source)
             .input("the configuration", flags.get_one::<PathBuf>("config"))
             .input("the pretrained model", self.train_options.pretrained.as_ref())
+            .input("the model that is continued", self.init_path.as_ref())
             .output("out", self.out.as_ref())
             .output("trace", self.trace.as_ref())
             .output("plot", self.plot.as_ref())

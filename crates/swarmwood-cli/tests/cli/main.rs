@@ -8,6 +8,7 @@ mod checkpoints;
 mod class_weights;
 mod compress;
 mod constraints;
+mod continued;
 mod decisions;
 mod exports;
 mod files;

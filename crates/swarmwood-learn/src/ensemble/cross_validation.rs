@@ -99,7 +99,8 @@ pub fn fit_fold(
     let budget = context.budget.clone().with_work_limit(u64::MAX);
     let context = Context { budget: &budget, ..context };
     let (test, objective) = (&fold.test, set.objective);
-    let set = TrainingSet { data: &fold.train, valid: Some(test), watched: &[], ..set };
+    let set =
+        TrainingSet { data: &fold.train, valid: Some(test), watched: &[], initial: None, ..set };
 
     let (scores, shift) = match &candidate.method {
         FitMethod::Greedy { rate, penalties, columns } => {

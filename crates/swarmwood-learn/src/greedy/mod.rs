@@ -238,12 +238,14 @@ impl<'a> Boosting<'a> {
 
     fn add_tree(&mut self, round: usize, output: usize) -> Result<(), BackendError> {
         let settings = self.settings;
-        let allowed = self.columns(round, output);
+        // A continued training draws what an uninterrupted one would have drawn.
+        let first = self.set.initial.map_or(0, |initial| initial.rounds);
+        let allowed = self.columns(first + round, output);
         let search = self.client.split_constraints(allowed, settings.penalties);
         let sample = (settings.subsample < 1.0).then(|| RowSample {
             share: settings.subsample,
             seed: settings.seed,
-            round: ROWS_STREAM + round as u64,
+            round: ROWS_STREAM + (first + round) as u64,
         });
         let quantile = self.set.objective.leaf_quantile();
         let leaf_work = |leaves: &[LeafSlot], _: usize| {

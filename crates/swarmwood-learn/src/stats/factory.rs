@@ -73,6 +73,30 @@ fn routed<'a>(backend: Box<dyn Backend + 'a>) -> Box<dyn Backend + 'a> {
     backend
 }
 
+/// What a model that training continues says of the rows: scores in row order, one vector per
+/// output, of its start values (less the shift of losses that have one) and its trees.
+#[derive(Debug, Clone, Default)]
+pub struct InitialScores {
+    /// Start value of each output.
+    pub base: Vec<f64>,
+    /// Boosting rounds of the model.
+    pub rounds: usize,
+    /// Scores of the training rows.
+    pub training: Vec<Vec<f32>>,
+    /// Scores of the validation rows; empty without any.
+    pub valid: Vec<Vec<f32>>,
+    /// Scores of the other sets of rows.
+    pub watched: Vec<Vec<Vec<f32>>>,
+}
+
+impl InitialScores {
+    /// Scores of rows without trees, as learners keep them.
+    pub fn start(base: &[f64], objective: &dyn Objective) -> Vec<f32> {
+        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
+        base.iter().map(|&base| (base - shift) as f32).collect()
+    }
+}
+
 /// What a model is fitted to: a handle to rows, for backends to open.
 #[derive(Clone, Copy)]
 pub struct TrainingSet<'a> {
@@ -82,6 +106,8 @@ pub struct TrainingSet<'a> {
     pub valid: Option<&'a Dataset>,
     /// More such rows, by which nothing is decided.
     pub watched: &'a [Dataset],
+    /// The scores of a model that training continues; `None` starts at the best constant.
+    pub initial: Option<&'a InitialScores>,
     /// The caller's metric of early stopping.
     pub metric: Option<&'a dyn CustomMetric>,
     /// What is minimised.
@@ -99,8 +125,16 @@ impl<'a> TrainingSet<'a> {
         valid: Option<&'a Dataset>,
         objective: &'a dyn Objective,
     ) -> Self {
-        let (backends, constraints) = (&LocalBackends, Constraints::NONE);
-        TrainingSet { data, valid, watched: &[], metric: None, objective, backends, constraints }
+        TrainingSet {
+            data,
+            valid,
+            watched: &[],
+            initial: None,
+            metric: None,
+            objective,
+            backends: &LocalBackends,
+            constraints: Constraints::NONE,
+        }
     }
 
     /// The same rows with constraints.

@@ -29,7 +29,7 @@ pub use backend::{Backend, BackendError};
 pub use client::{Client, SnapshotHandle, Ticket, TreeHandle};
 pub(crate) use client::{leaf_sums_of, quantiles_of};
 pub use codec::CodecError;
-pub use factory::{BackendFactory, LocalBackends, TrainingSet};
+pub use factory::{BackendFactory, InitialScores, LocalBackends, TrainingSet};
 pub(crate) use linear::starts as linear_starts;
 pub use linear::{LinearDataError, LinearSet};
 pub use local::Local;

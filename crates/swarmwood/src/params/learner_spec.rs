@@ -45,6 +45,8 @@ pub struct LearnerSpec {
     pub takes_pretrained: bool,
     /// Whether it can store its state and resume.
     pub checkpoints: bool,
+    /// Whether it can continue a model: add trees to it.
+    pub continues: bool,
     /// Whether it can minimise a loss that is computed outside of the library.
     pub custom_loss: CustomLossSupport,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one

@@ -66,6 +66,7 @@ const ENSEMBLE: LearnerSpec = LearnerSpec {
     output: LearnerOutput::Ensemble,
     takes_pretrained: false,
     checkpoints: false,
+    continues: false,
     custom_loss: CustomLossSupport::Never,
     thresholds_regression: false,
     tuned_sizes: &[],
@@ -102,6 +103,7 @@ const SWARM: LearnerSpec = LearnerSpec {
 const GREEDY: LearnerSpec = LearnerSpec {
     name: "greedy",
     help: "greedy gradient boosting, as XGBoost and LightGBM do it",
+    continues: true,
     custom_loss: CustomLossSupport::Derivatives,
     parameters: &[
         "booster",

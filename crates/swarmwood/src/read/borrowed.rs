@@ -160,6 +160,13 @@ pub fn borrowed_matching(columns: Arc<dyn Columns>, schema: &Schema) -> Result<R
     Ok(table.into_rows(schema.clone(), warnings))
 }
 
+/// The rows of a borrowed table for training that continues a model; its features are those of the
+/// model's schema, in their order.
+pub fn borrowed_continuing(columns: Arc<dyn Columns>, schema: &Schema) -> Result<Rows> {
+    let (table, warnings) = BorrowedTable::following(columns, schema, true)?;
+    table.into_training_rows(schema.clone(), warnings)
+}
+
 /// Visits the rows of a borrowed table, chunk after chunk, with the codes of a model's schema;
 /// returns warnings. Features are those of the schema, in their order; there are no targets.
 pub fn borrowed_scoring(

@@ -50,7 +50,8 @@ use swarmwood_learn::data::Chunk;
 use swarmwood_model::Schema;
 
 pub use borrowed::{
-    Columns, Field, RowSelection, TableColumn, borrowed, borrowed_matching, borrowed_scoring,
+    Columns, Field, RowSelection, TableColumn, borrowed, borrowed_continuing, borrowed_matching,
+    borrowed_scoring,
 };
 pub use class_weight::ClassWeight;
 #[cfg(feature = "demo")]
@@ -175,6 +176,11 @@ pub fn matching(source: &Source, schema: &Schema, options: &ReadOptions) -> Resu
         options,
         RetentionLimits::default(),
     )
+}
+
+/// Reads training rows with the schema of a model that training continues.
+pub fn continuing(source: &Source, schema: &Schema, options: &ReadOptions) -> Result<Rows> {
+    matching(source, schema, options)?.with_class_weights(options)
 }
 
 /// The same for rows that may have no targets: whether they have is the second value. Targets are

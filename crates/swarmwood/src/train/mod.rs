@@ -7,6 +7,7 @@ mod binning;
 mod calibration;
 mod checkpoint_writer;
 mod constraints;
+mod continuation;
 mod decision_threshold;
 mod distinct_rows;
 mod ensemble_search;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::metric::CustomMetric;
 use swarmwood_learn::objective::CustomLoss;
+use swarmwood_model::Model;
 
 use crate::checkpoint::Keep;
 use crate::error::Violation;
@@ -18,6 +19,8 @@ use crate::{Error, Result};
 pub struct TrainOptions {
     /// A model whose splits a search starts from: ours, XGBoost's, LightGBM's or CatBoost's.
     pub pretrained: Option<PathBuf>,
+    /// A model that training continues: its trees stay, and new ones are added.
+    pub init_model: Option<Arc<Model>>,
     /// Where the run stores its state.
     pub keep: Option<Keep>,
     /// The caller's limits: a clone of it cancels the run, which then ends with the best
@@ -45,6 +48,10 @@ impl TrainOptions {
         };
         if self.pretrained.is_some() && !method.spec().takes_pretrained {
             refuse("pretrained", methods_that(|spec| spec.takes_pretrained).join(", "));
+        }
+        if self.init_model.is_some() && !(method.spec().continues && !params.is_linear()) {
+            let able = methods_that(|spec| spec.continues).join(", ");
+            refuse("init_model", format!("that only add trees: {able} (not gblinear)"));
         }
         if self.keep.is_some() && !method.spec().checkpoints {
             let able = methods_that(|spec| spec.checkpoints).join(", ");

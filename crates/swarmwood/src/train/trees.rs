@@ -15,7 +15,7 @@ use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
 use super::binning::{self, BinnedSets};
-use super::{Job, TrainResult, add_rows, feature_budget};
+use super::{Job, TrainResult, add_rows, continuation, feature_budget};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::params::{Booster, Growth, Params};
@@ -42,6 +42,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     check_memory(job.params, &sets.training)?;
     let warnings = constant_columns(job, &sets.training.layout);
     let started = Instant::now();
+    let initial = continuation::initial_scores(job)?;
     let settings = settings(job);
     let (sets, features) = match feature_budget::restrict(job, &sets, &settings, observer)? {
         Some((sets, report)) => (sets, Some(report)),
@@ -50,11 +51,15 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
     let BinnedSets { training: data, valid, watched } = sets;
     let set = TrainingSet {
         watched: &watched,
+        initial: initial.as_ref(),
         metric: job.options.custom_metric.as_deref(),
         ..TrainingSet::new(&data, valid.as_ref(), job.objective)
     };
     let set = set.with_constraints(job.constraints);
-    let fit = greedy::train(set, &settings, job.context(), observer)?;
+    let mut fit = greedy::train(set, &settings, job.context(), observer)?;
+    if let Some(model) = &job.options.init_model {
+        fit.ensemble.members.splice(0..0, model.members().iter().cloned());
+    }
     let train_seconds = started.elapsed().as_secs_f64();
     let notes = job.round_notes(fit.rounds, fit.rounds_done);
     let (model, train_metrics, valid_metrics) = measured(fit.ensemble, job, data, valid);
@@ -63,7 +68,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         params: job.params.clone(),
         bin_seconds,
         train_seconds,
-        rounds: fit.rounds,
+        rounds: fit.rounds + initial.map_or(0, |initial| initial.rounds),
         train_metrics,
         valid_metrics,
         held_out: None,

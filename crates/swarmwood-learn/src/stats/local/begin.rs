@@ -5,11 +5,20 @@ use std::sync::Mutex;
 
 use super::{Local, ScoredSet, make_shards, make_teams, no_search};
 use crate::context::Context;
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Plan};
 use crate::kernels::quantise::GradientScale;
-use crate::stats::factory::TrainingSet;
+use crate::stats::factory::{InitialScores, TrainingSet};
 use crate::stats::message::BackendOptions;
 use crate::stats::shard::Shard;
+
+/// Replaces the scores of all rows.
+fn set_scores(shards: &mut [Shard], plan: &Plan, scores: &[Vec<f32>]) {
+    let dealt: Vec<Vec<Vec<f32>>> = scores.iter().map(|scores| plan.deal(scores)).collect();
+    for (at, shard) in shards.iter_mut().enumerate() {
+        let own: Vec<&[f32]> = dealt.iter().map(|dealt| &dealt[at][..]).collect();
+        shard.set_scores(&own.concat());
+    }
+}
 
 impl<'a> Local<'a> {
     /// A backend whose scores are the best constant of each output.
@@ -19,12 +28,15 @@ impl<'a> Local<'a> {
             data.target.iter().map(|target| objective.transform_target(target)).collect()
         };
         let target = transformed(data);
-        let base = objective.start(&target, &data.weight.to_vec());
+        let base = match set.initial {
+            Some(initial) => initial.base.clone(),
+            None => objective.start(&target, &data.weight.to_vec()),
+        };
         // Losses of the difference alone are learnt around zero, where `f32` is finest.
         let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
         let narrow =
             |target: Vec<f64>| -> Vec<f32> { target.iter().map(|&y| (y - shift) as f32).collect() };
-        let start: Vec<f32> = base.iter().map(|&base| (base - shift) as f32).collect();
+        let start = InitialScores::start(&base, objective);
 
         let mut shards = make_shards(data, &narrow(target), &start);
         if options.keep_derivatives {
@@ -34,8 +46,17 @@ impl<'a> Local<'a> {
             rows,
             shards: make_shards(rows, &narrow(transformed(rows)), &start),
         };
-        let valid = valid.map(scored);
-        let watched = set.watched.iter().map(scored).collect();
+        let mut valid = valid.map(scored);
+        let mut watched: Vec<ScoredSet<'a>> = set.watched.iter().map(scored).collect();
+        if let Some(initial) = set.initial {
+            set_scores(&mut shards, &data.plan, &initial.training);
+            if let Some(set) = &mut valid {
+                set_scores(&mut set.shards, &set.rows.plan, &initial.valid);
+            }
+            for (set, scores) in watched.iter_mut().zip(&initial.watched) {
+                set_scores(&mut set.shards, &set.rows.plan, scores);
+            }
+        }
 
         Local {
             pool: context.pool,
