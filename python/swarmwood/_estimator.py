@@ -61,6 +61,7 @@ class Estimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     # -- fitting
@@ -81,7 +82,7 @@ class Estimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training data. NaN and null are missing values; strings and categories need no
             encoding.
         y : array-like of shape (n_samples,)

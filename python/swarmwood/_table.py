@@ -2,7 +2,8 @@
 
 Arrays are read in place, whatever their memory order and dtype. pandas columns are converted by
 their dtype; Polars, pyarrow and other libraries with Arrow support are read through the Arrow C
-stream. Strings, categories and (in data frames) booleans become categories; all else must be
+stream. Sparse matrices are read as columns (CSC), and are never made dense as a whole: cells that
+are not stored are zeros, and NaN is missing. Strings, categories and (in data frames) booleans become categories; all else must be
 numerical.
 """
 
@@ -37,10 +38,22 @@ def is_pandas(X: Any) -> bool:
     )
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether this is a sparse matrix or array of SciPy."""
+    return hasattr(X, "tocsc")
+
+
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Validate X as scikit-learn does: shape, dtype, names and number of features."""
     if not is_frame(X):
-        return validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False)
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csc",
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
     if getattr(X, "shape", (1, 1))[0] == 0 or X.shape[1] == 0:
         what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
         raise ValueError(
@@ -58,6 +71,8 @@ def table_of(X: Any, names: list[str], categorical: NDArray[np.bool_] | None = N
     elif is_frame(X):
         _validate_arrow(X)
         table.add_arrow(X.__arrow_c_stream__())
+    elif is_sparse(X):
+        _add_sparse(table, names, X)
     else:
         table.add_matrix(names, readable(X))
     if categorical is not None:
@@ -133,6 +148,14 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
         )
 
 
+def _add_sparse(table: _core.Table, names: list[str], X: Any) -> None:
+    """Add the columns of a CSC matrix; its rows must be in order and without duplicates."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    table.add_sparse(names, X.indptr, X.indices, readable(X.data))
+
+
 def _validate_arrow(values: Any) -> None:
     """Let pyarrow validate its own tables: only it knows the sizes of their buffers."""
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "validate"):
@@ -153,6 +176,8 @@ def _add_objects(table: _core.Table, name: str, series: Any) -> None:
 def _numbers_of(X: Any, at: int) -> NDArray[np.float64]:
     if is_pandas(X):
         return np.asarray(X.iloc[:, at].to_numpy(dtype=np.float64, na_value=np.nan))
+    if is_sparse(X):
+        return np.asarray(X[:, [at]].toarray().ravel(), dtype=np.float64)
     if isinstance(X, np.ndarray):
         return X[:, at].astype(np.float64)
     column = X.column(at) if hasattr(X, "column") else X[:, at]

@@ -18,6 +18,7 @@ mod parameters;
 mod plot_data;
 mod point_dict;
 mod signals;
+mod sparse;
 mod study;
 mod table;
 mod training;

@@ -9,6 +9,7 @@ use swarmwood::read::{Columns, Field, RowSelection, TableColumn};
 use crate::arrow::{self, ArrowNumbers, ArrowValues};
 use crate::buffer::{self, StridedColumn};
 use crate::errors::guarded;
+use crate::sparse::{self, SparseColumn};
 
 /// Where the values of a column are.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ enum ColumnSource {
     Array(StridedColumn),
     /// In Arrow buffers.
     Arrow(ArrowNumbers),
+    /// In a sparse matrix.
+    Sparse(SparseColumn),
     /// Category codes that were made from strings or booleans.
     Codes(Vec<u32>),
 }
@@ -26,6 +29,7 @@ impl ColumnSource {
         match self {
             ColumnSource::Array(column) => column.rows(),
             ColumnSource::Arrow(column) => column.rows(),
+            ColumnSource::Sparse(column) => column.rows(),
             ColumnSource::Codes(codes) => codes.len(),
         }
     }
@@ -34,6 +38,7 @@ impl ColumnSource {
         match self {
             ColumnSource::Array(column) => column.numbers(rows, out),
             ColumnSource::Arrow(column) => column.read(rows, out),
+            ColumnSource::Sparse(column) => column.numbers(rows, out),
             ColumnSource::Codes(codes) => {
                 for_each_code(codes, rows, |code| out.push(f64::from(code)));
             }
@@ -45,7 +50,7 @@ impl ColumnSource {
             ColumnSource::Array(column) => column.codes(rows, out),
             ColumnSource::Codes(codes) => for_each_code(codes, rows, |code| out.push(code)),
             // Codes are never requested of a column whose field has no levels.
-            ColumnSource::Arrow(_) => {}
+            ColumnSource::Arrow(_) | ColumnSource::Sparse(_) => {}
         }
     }
 }
@@ -188,6 +193,27 @@ impl PyTable {
                 .into_iter()
                 .zip(columns)
                 .try_for_each(|(name, column)| self.add(name, None, ColumnSource::Array(column)))
+        })
+    }
+
+    /// Adds the columns of a sparse matrix in the CSC format as numerical features.
+    fn add_sparse(
+        &mut self,
+        names: Vec<String>,
+        indptr: &Bound<'_, PyAny>,
+        indices: &Bound<'_, PyAny>,
+        data: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        guarded(|| {
+            let columns = sparse::columns(self.columns.rows, indptr, indices, data)?;
+            if columns.len() != names.len() {
+                let (count, given) = (columns.len(), names.len());
+                return Err(PyValueError::new_err(format!("{given} names for {count} columns")));
+            }
+            names
+                .into_iter()
+                .zip(columns)
+                .try_for_each(|(name, column)| self.add(name, None, ColumnSource::Sparse(column)))
         })
     }
 

@@ -118,7 +118,7 @@ const MODULES: &[ModuleLayers] = &[
         package: "swarmwood-python",
         rows: &[
             &["arrow", "buffer", "names"],
-            &["errors"],
+            &["errors", "sparse"],
             &["custom_loss", "parameters", "point_dict", "signals", "table"],
             &["custom_metric", "engine", "model", "study"],
             &["plot_data", "training"],
