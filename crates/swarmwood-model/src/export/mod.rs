@@ -53,6 +53,7 @@ mod rules_python;
 mod rules_sql;
 mod rules_text;
 mod scoring_form;
+mod scoring_json;
 mod tree_dot;
 mod tree_svg;
 mod verification;
@@ -63,6 +64,7 @@ mod leaf_table;
 mod tests;
 
 pub use options::{ExportOption, ExportOptions, OptionValues};
+pub use scoring_json::scoring_json;
 pub use verification::{
     Harness, InputPrecision, Tolerance, Verification, probe_rows, rows_json, rows_text,
 };

@@ -211,12 +211,17 @@ impl TreeDrawing<'_> {
                     (self.leaf_x() - 4.0, self.top + self.layout.leaf_y[leaf as usize])
                 }
             };
+            // Pages light the path of a row by these numbers, which exported programs use, too.
+            let to = match child {
+                Child::Node(node) => i64::from(node),
+                Child::Leaf(leaf) => -1 - i64::from(leaf),
+            };
             let thick = 1.1 + 7.0 * self.share(&self.single.leaves_below(child));
             let (middle, bend) = (x + CURVE / 2.0, x + CURVE);
             writeln!(
                 self.svg,
                 "<path d='M{x:.1} {y:.1}C{middle:.1} {y:.1} {middle:.1} {end_y:.1} {bend:.1} {end_y:.1}H{end_x:.1}' \
-                 fill='none' stroke='#c3cad3' stroke-width='{thick:.2}'/>"
+                 fill='none' stroke='#c3cad3' stroke-width='{thick:.2}' data-to='{to}'/>"
             )?;
             let whole = split_side(&self.single.model.schema, &node.split, right, false);
             let missing = if node.split.missing_right == right { ", or missing" } else { "" };
@@ -370,7 +375,8 @@ impl TreeDrawing<'_> {
             }
         };
 
-        writeln!(self.svg, "<g><title>{}</title>", escape(&format!("leaf {leaf}: {whole}")))?;
+        let title = escape(&format!("leaf {leaf}: {whole}"));
+        writeln!(self.svg, "<g data-leaf='{leaf}'><title>{title}</title>")?;
         // A faint line leads the eye along the row.
         let line_end = x + BAR + 12.0 + self.predictions + 102.0;
         let under = y + LINE / 2.0;
