@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod column_checks;
 pub mod compress;
+pub mod effects;
 pub mod error;
 pub mod evaluate;
 pub mod export;

@@ -54,7 +54,7 @@ const MODULES: &[ModuleLayers] = &[
             &["memory", "params", "write"],
             &["read", "registry", "store"],
             &["checkpoint", "column_checks", "export", "monotone", "predict", "profile", "rules"],
-            &["evaluate"],
+            &["effects", "evaluate"],
             &["train"],
             &["compress", "tune"],
         ],

@@ -92,7 +92,7 @@ impl HeldOutRows {
         for (row, times) in
             (0..self.rows()).map(|row| (row, times(row))).filter(|(_, times)| *times > 0.0)
         {
-            tally.add(self.said(row), &[self.target[row]], &[times * self.weight(row)]);
+            tally.add(self.predicted(row), &[self.target[row]], &[times * self.weight(row)]);
         }
         tally.finish()
     }
@@ -102,8 +102,8 @@ impl HeldOutRows {
         let mut pairs = Reliability::default();
         for row in 0..self.rows() {
             match self.classes() {
-                0 => pairs.add(self.said(row)[0], self.target[row], self.weight(row)),
-                _ => pairs.add_classes(self.said(row), self.target[row], self.weight(row)),
+                0 => pairs.add(self.predicted(row)[0], self.target[row], self.weight(row)),
+                _ => pairs.add_classes(self.predicted(row), self.target[row], self.weight(row)),
             }
         }
         pairs
@@ -113,7 +113,7 @@ impl HeldOutRows {
     pub fn confusion(&self) -> Confusion {
         let mut table = Confusion::new(self.classes()).with_threshold(self.threshold);
         for row in (0..self.rows()).filter(|_| self.classes() > 0) {
-            table.add(self.said(row), self.target[row], self.weight(row));
+            table.add(self.predicted(row), self.target[row], self.weight(row));
         }
         table
     }
@@ -122,16 +122,22 @@ impl HeldOutRows {
     pub fn ranks(&self, class: usize) -> RankedScores {
         let mut ranks = RankedScores::default();
         for row in (0..self.rows()).filter(|_| class < self.classes()) {
-            ranks.add(self.said(row)[class], self.target[row] == class as f64, self.weight(row));
+            ranks.add(
+                self.predicted(row)[class],
+                self.target[row] == class as f64,
+                self.weight(row),
+            );
         }
         ranks
     }
 
-    fn said(&self, row: usize) -> &[f64] {
+    /// What was predicted for a row: a number, or the probability of each class.
+    pub fn predicted(&self, row: usize) -> &[f64] {
         &self.predicted[row * self.width..(row + 1) * self.width]
     }
 
-    fn weight(&self, row: usize) -> f64 {
+    /// The weight of a row.
+    pub fn weight(&self, row: usize) -> f64 {
         self.weight.get(row).copied().unwrap_or(1.0)
     }
 }
