@@ -75,6 +75,7 @@ page: ## Check report pages in Chromium, if it is installed
 	$(CARGO) build --quiet --package swarmwood-cli && mkdir -p $(PAGES) && \
 	npm install --silent --no-audit --no-fund --prefix $(PAGES) playwright-core@1.56.1 && \
 	node crates/swarmwood-cli/tests/page.mjs $(TARGET)/debug/swarmwood "$(BROWSER)" $(PAGES) && \
+	node crates/swarmwood-cli/tests/whatif.mjs $(abspath $(TARGET))/debug/swarmwood "$(BROWSER)" $(PAGES) && \
 	echo "pages and screenshots are in $(PAGES)"
 
 # The documentation as a site, in an environment of its own; every warning, such as a broken link, is an error.

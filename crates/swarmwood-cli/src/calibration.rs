@@ -3,7 +3,7 @@
 //! For classifiers: the reliability diagram, in bins of equal count, above a histogram of predicted
 //! probabilities. For regressors: actual against predicted values, above a histogram of residuals.
 
-use swarmwood::learn::metric::reliability::{BINS, Bin, Reliability};
+use swarmwood::learn::metric::reliability::{BINS, Reliability};
 use swarmwood::model::TargetKind;
 
 use crate::chart::{
@@ -61,7 +61,7 @@ pub fn draw(title: &str, pairs: &Reliability, event: Option<&str>) -> String {
 fn reliability_diagram(pairs: &Reliability, event: &str) -> Chart {
     let bins = pairs.bins(BINS);
     let intervals = bins.iter().flat_map(|bin| {
-        let (low, high) = wilson_interval(bin);
+        let (low, high) = wilson_interval(bin.actual, bin.rows);
         [(bin.predicted, low), (bin.predicted, high)]
     });
 
@@ -83,11 +83,11 @@ fn reliability_diagram(pairs: &Reliability, event: &str) -> Chart {
 }
 
 /// The Wilson score interval of a proportion: inside [0, 1], and never of zero width.
-fn wilson_interval(bin: &Bin) -> (f64, f64) {
-    let (n, z) = (bin.rows.max(1) as f64, 1.96_f64);
-    let middle = (bin.actual + z * z / (2.0 * n)) / (1.0 + z * z / n);
+pub fn wilson_interval(proportion: f64, rows: usize) -> (f64, f64) {
+    let (n, z) = (rows.max(1) as f64, 1.96_f64);
+    let middle = (proportion + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n)
-        * (bin.actual * (1.0 - bin.actual) / n + z * z / (4.0 * n * n)).sqrt();
+        * (proportion * (1.0 - proportion) / n + z * z / (4.0 * n * n)).sqrt();
     (middle - half, middle + half)
 }
 
@@ -214,21 +214,12 @@ mod tests {
     #[test]
     fn the_wilson_interval_contains_the_proportion() {
         for (rows, actual) in [(1, 1.0), (20, 0.0), (1000, 0.3)] {
-            let bin =
-                Bin { rows, weight: rows as f64, predicted: 0.5, actual, low: 0.0, high: 1.0 };
-            let (low, high) = wilson_interval(&bin);
+            let (low, high) = wilson_interval(actual, rows);
             assert!(low > -1e-12 && high < 1.0 + 1e-12 && low < high, "{low} {high}");
             assert!((low - 1e-12..=high + 1e-12).contains(&actual));
         }
         // Wilson 1927 for 30 of 100.
-        let (low, high) = wilson_interval(&Bin {
-            rows: 100,
-            weight: 100.0,
-            predicted: 0.3,
-            actual: 0.3,
-            low: 0.0,
-            high: 1.0,
-        });
+        let (low, high) = wilson_interval(0.3, 100);
         assert!((low - 0.2189).abs() < 1e-3 && (high - 0.3958).abs() < 1e-3, "{low} {high}");
     }
 }

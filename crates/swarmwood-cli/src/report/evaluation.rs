@@ -10,6 +10,7 @@ use super::metrics::description;
 use super::page::PageSection;
 use super::runs::{LoadedModel, ReportRun};
 use super::test_evaluation::TestEvaluation;
+use super::threshold;
 use crate::calibration;
 use crate::chart::{BLUE, Chart, GREEN, GREY, ORANGE, RED, Series, SeriesMark};
 use crate::format;
@@ -140,8 +141,13 @@ pub fn add_charts(section: &mut PageSection, loaded: &LoadedModel) {
             "Confusion matrix",
             confusion_matrix(&evaluation.predictions.confusion(), classes),
         );
-        let id = section.ids.next_id();
-        section.part("ROC curve", roc_curve(model, evaluation, &id));
+        let curve = roc_curve(model, evaluation, &section.ids.next_id());
+        let chosen = threshold::threshold(model, evaluation, curve.clone());
+        if chosen.is_empty() {
+            section.part("ROC curve", curve);
+        } else {
+            section.part("Threshold and ROC curve", chosen);
+        }
     }
 
     let mut charts: Vec<(&str, Chart)> = calibration::charts(&pairs, event.as_deref()).into();

@@ -236,10 +236,19 @@ pub fn chart_figure(id: &str, title: &str, chart: &Chart) -> Html {
 
 /// A figure in its full width, which scrolls.
 pub fn wide_figure(svg: &str, caption: &str) -> Html {
+    scrolling_figure("", svg, caption)
+}
+
+/// The drawing of a tree in its full width; `tree` is its number in the model inside the page.
+pub fn tree_figure(tree: usize, svg: &str, caption: &str) -> Html {
+    scrolling_figure(&format!(" data-tree='{tree}'"), svg, caption)
+}
+
+fn scrolling_figure(attributes: &str, svg: &str, caption: &str) -> Html {
     let name = escape(caption);
     Html(format!(
-        "<figure class='wide'><div class='scroll' role='region' tabindex='0' aria-label='{name}'>\n{svg}</div>\
-         <figcaption>{name}</figcaption></figure>\n"
+        "<figure class='wide'{attributes}><div class='scroll' role='region' tabindex='0' aria-label='{name}'>\n\
+         {svg}</div><figcaption>{name}</figcaption></figure>\n"
     ))
 }
 
@@ -300,7 +309,7 @@ mod tests {
             details(EVIL, true, paragraph("x")),
             listing(EVIL, EVIL),
             figure("", EVIL),
-            wide_figure("", EVIL),
+            tree_figure(0, "", EVIL),
         ];
         for fragment in fragments {
             let html = fragment.as_str();

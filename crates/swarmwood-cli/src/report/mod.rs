@@ -6,6 +6,8 @@
 mod comparison;
 mod cost;
 mod data;
+mod effect_panel;
+mod effects;
 mod evaluation;
 mod experiment;
 mod html;
@@ -14,10 +16,16 @@ mod metrics;
 mod model;
 mod page;
 mod parameters;
+mod row_sample;
 mod runs;
+mod script;
+mod sha256;
+mod subgroups;
 mod test_evaluation;
+mod threshold;
 mod training;
 mod tuning;
+mod whatif;
 
 use std::path::{Path, PathBuf};
 
@@ -71,6 +79,10 @@ pub fn command() -> Command {
             "column of the target in the data [default: the name in the model]",
         ))
         .arg(flags::text_flag("weight", "COLUMN", "column with the weight of each row of the data"))
+        .arg(flags::file_flag(
+            "plot",
+            "SVG file for the effects of the features on the predictions of --data",
+        ))
         .arg(flags::text_flag(
             "title",
             "TEXT",
@@ -86,10 +98,12 @@ pub fn command() -> Command {
 pub fn run(flags: &ArgMatches) -> Result<()> {
     let console = flags::console(flags);
     let out = flags::out_file(flags);
+    let plot = flags.get_one::<PathBuf>("plot");
     let paths: Vec<PathBuf> =
         flags.get_many::<PathBuf>("run").into_iter().flatten().cloned().collect();
     let files = CommandFiles::default()
         .output("out", out)
+        .output("plot", plot)
         .input("the data", flags.get_one::<PathBuf>("data"));
     let files = paths.iter().fold(files, |files, path| files.folder_or_file("a run", path));
     files.check_writable()?;
@@ -105,7 +119,13 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     if let Some(data) = flags.get_one::<PathBuf>("data") {
         evaluate_models(flags, data, &mut runs, console)?;
     }
+    let effects = plot.map(|path| effects_plot(&runs).map(|svg| (path, svg))).transpose()?;
     let page = build(&runs, flags.get_one::<String>("title"))?;
+
+    if let Some((path, svg)) = effects {
+        write_atomically(path, |file| file.write_all(svg.as_bytes()))?;
+        console.line(&format!("effects written to {}", path.display()));
+    }
 
     match out {
         Some(path) => {
@@ -146,6 +166,25 @@ fn evaluate_models(
         loaded.evaluation = Some(test_evaluation::evaluate(flags, data, &loaded.model, console)?);
     }
     Ok(())
+}
+
+/// The effects of the only model as an SVG document.
+fn effects_plot(runs: &[ReportRun]) -> Result<String> {
+    let models: Vec<_> = runs.iter().filter_map(|run| run.model.as_ref()).collect();
+    let violation = |message: &str| Error::Parameters(vec![Violation::new("plot", message)]);
+    match models.as_slice() {
+        [loaded] => match &loaded.evaluation {
+            Some(evaluation) => {
+                let title = format!("Effects on {}", loaded.model.schema.target.name);
+                Ok(evaluation.effects.plot(&loaded.model, &title))
+            }
+            None => Err(violation("is given, but not --data, whose rows the effects are over")),
+        },
+        models => Err(violation(&format!(
+            "draws the effects of one model, but there are {}; name one",
+            models.len()
+        ))),
+    }
 }
 
 /// The HTML page.

@@ -5,7 +5,7 @@ use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Model, RuleMerge};
 
-use super::html::{Html, IdSequence, TableCell, details, listing, note, table, wide_figure};
+use super::html::{Html, IdSequence, TableCell, details, listing, note, table, tree_figure};
 use super::runs::LoadedModel;
 use crate::format::{self, grouped_count};
 use crate::inspect::ranked_importances;
@@ -68,7 +68,7 @@ pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
     let model = &loaded.model;
     let Ok(single) = model.single_tree() else { return Ok(ensemble(model, ids)) };
     let drawing = match single.to_svg_part(&format!("{}-", ids.next_id())) {
-        Ok(svg) => wide_figure(&svg, "The tree, with the root at the left"),
+        Ok(svg) => tree_figure(0, &svg, "The tree, with the root at the left"),
         Err(large) => note(&large.to_string()),
     };
 
@@ -156,8 +156,20 @@ fn tree_details(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> H
     details(
         &summary_line,
         open,
-        wide_figure(&svg, &format!("Contribution of tree {} to the raw score", at + 1)),
+        tree_figure(
+            scoring_tree(model, at),
+            &svg,
+            &format!("Contribution of tree {} to the raw score", at + 1),
+        ),
     )
+}
+
+/// The number that a tree has in the model inside the page, where a vector tree is one tree per
+/// output.
+fn scoring_tree(model: &Model, at: usize) -> usize {
+    let outputs = model.outputs();
+    let members = &model.members()[..at];
+    members.iter().map(|member| if member.shape.is_vector() { outputs } else { 1 }).sum()
 }
 
 /// The beginning of a model as text.

@@ -3,12 +3,10 @@
 use swarmwood::model::picture::escape;
 
 use super::html::{Html, IdSequence};
+use super::script::{policy, script};
 
 /// The style sheet: for screens and print, light and dark, wide and narrow.
 const STYLE: &str = include_str!("style.css");
-
-/// No requests and no scripts, even if some input was not escaped.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// The section of a run.
 #[derive(Debug)]
@@ -76,17 +74,22 @@ pub fn document(title: &str, sections: &[PageSection]) -> String {
     let (title, version) = (escape(title), env!("CARGO_PKG_VERSION"));
     let contents: String = sections.iter().map(PageSection::contents).collect();
     let body: String = sections.iter().map(PageSection::html).collect();
+    // No name contains this: in text `<` is escaped.
+    let has_script = body.contains("<div class='widget");
+    let policy = policy(has_script);
+    let script =
+        if has_script { format!("<script>{}</script>\n", script()) } else { String::new() };
 
     format!(
         "<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n\
-         <meta http-equiv='Content-Security-Policy' content=\"{POLICY}\">\n\
+         <meta http-equiv='Content-Security-Policy' content=\"{policy}\">\n\
          <meta name='color-scheme' content='light dark'>\n<meta name='generator' content='swarmwood {version}'>\n\
          <link rel='icon' href='data:,'>\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <a class='skip' href='#report'>Skip to the report</a>\n\
          <header><h1>{title}</h1></header>\n\
          <nav aria-label='Contents'><details open><summary>Contents</summary>\n<ol>\n{contents}</ol></details></nav>\n\
-         <main id='report' tabindex='-1'>\n{body}</main>\n<footer>swarmwood {version}</footer>\n</body>\n</html>\n"
+         <main id='report' tabindex='-1'>\n{body}</main>\n<footer>swarmwood {version}</footer>\n{script}</body>\n</html>\n"
     )
 }
 

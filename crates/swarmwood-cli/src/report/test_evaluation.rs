@@ -8,7 +8,11 @@ use swarmwood::evaluate::{Bootstrap, HeldOutRows};
 use swarmwood::model::Model;
 use swarmwood::read::{self, Rows};
 
+use super::effects::ModelEffects;
+use super::html::Html;
 use super::metrics::interval_text;
+use super::row_sample::RowSample;
+use super::subgroups;
 use crate::console::Console;
 use crate::flags;
 use crate::format;
@@ -20,8 +24,12 @@ pub struct TestEvaluation {
     /// The name of the file with the rows.
     pub file: String,
     pub rows: Rows,
+    pub sample: RowSample,
     pub predictions: HeldOutRows,
     pub bootstrap: Bootstrap,
+    pub effects: ModelEffects,
+    /// Metrics by the levels of categorical columns.
+    pub subgroups: Html,
 }
 
 /// Reads the rows and predicts them.
@@ -36,13 +44,16 @@ pub fn evaluate(
     console.warnings(&rows.warnings);
 
     let predictions = HeldOutRows::predict(model, &rows, options.threads)?;
+    let sample = RowSample::new(&rows)?;
+    let effects = ModelEffects::new(model, &sample, options.threads)?;
+    let subgroups = subgroups::subgroups(model, &sample, options.threads)?;
     let bootstrap = Bootstrap::new(&predictions, options.threads)?;
     let file = if data.as_os_str() == "-" {
         "standard input".to_string()
     } else {
         data.display().to_string()
     };
-    Ok(TestEvaluation { file, rows, predictions, bootstrap })
+    Ok(TestEvaluation { file, rows, sample, predictions, bootstrap, effects, subgroups })
 }
 
 impl TestEvaluation {

@@ -5,7 +5,7 @@ use swarmwood::Result;
 use super::html::{Html, KeyFigure, cards, chart_figure, gallery, note};
 use super::page::PageSection;
 use super::runs::ReportRun;
-use super::{cost, data, evaluation, model, parameters};
+use super::{cost, data, evaluation, model, parameters, whatif};
 use crate::format;
 use crate::training_chart;
 
@@ -41,8 +41,16 @@ pub fn add_model(section: &mut PageSection, run: &ReportRun) -> Result<()> {
         );
         return Ok(());
     };
+    section.part("What if", whatif::whatif(loaded));
     evaluation::add_charts(section, loaded);
+    if let Some(evaluation) = &loaded.evaluation {
+        section.part("Subgroups", evaluation.subgroups.clone());
+    }
     section.part("Feature importances", model::importances(&loaded.model));
+    if let Some(evaluation) = &loaded.evaluation {
+        let effects = evaluation.effects.html(&loaded.model, &mut section.ids);
+        section.part("Effects of the features", effects);
+    }
     let trees = model::trees(loaded, &mut section.ids)?;
     section
         .part(if loaded.model.single_tree().is_ok() { "Tree and rules" } else { "Trees" }, trees);
