@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::{Local, ScoredSet, make_shards, make_teams, no_search};
+use super::{Local, EvaluationSet, make_shards, make_teams, no_search};
 use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::quantise::GradientScale;
@@ -42,12 +42,12 @@ impl<'a> Local<'a> {
         if options.keep_derivatives {
             shards.iter_mut().for_each(Shard::keep_derivatives);
         }
-        let scored = |rows: &'a Dataset| ScoredSet {
+        let scored = |rows: &'a Dataset| EvaluationSet {
             rows,
             shards: make_shards(rows, &narrow(transformed(rows)), &start),
         };
         let mut valid = valid.map(scored);
-        let mut watched: Vec<ScoredSet<'a>> = set.watched.iter().map(scored).collect();
+        let mut watched: Vec<EvaluationSet<'a>> = set.watched.iter().map(scored).collect();
         if let Some(initial) = set.initial {
             set_scores(&mut shards, &data.plan, &initial.training);
             if let Some(set) = &mut valid {

@@ -55,7 +55,7 @@ struct Team {
 }
 
 /// Rows that are only scored.
-struct ScoredSet<'a> {
+struct EvaluationSet<'a> {
     rows: &'a Dataset,
     shards: Vec<Shard>,
 }
@@ -82,8 +82,8 @@ pub struct Local<'a> {
     shift: f64,
     teams: Vec<Team>,
     data: &'a Dataset,
-    valid: Option<ScoredSet<'a>>,
-    watched: Vec<ScoredSet<'a>>,
+    valid: Option<EvaluationSet<'a>>,
+    watched: Vec<EvaluationSet<'a>>,
     metric: Option<&'a dyn CustomMetric>,
     derivative_sums: Vec<DerivativeSums>,
     scale: GradientScale,
