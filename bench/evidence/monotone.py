@@ -135,9 +135,7 @@ def of_ours(job: Job, table: sets.Table, parts: tuple, signs: list[int]) -> tupl
         return predicted, told["seconds"]["train"]
 
 
-def of_peer(
-    name: str, task: str, table: sets.Table, parts: tuple, signs: list[int]
-) -> np.ndarray:
+def of_peer(name: str, task: str, table: sets.Table, parts: tuple, signs: list[int]) -> np.ndarray:
     """A library: predictions of the test rows."""
     x, y = table.x.to_numpy(), table.y
     train, test = parts
@@ -219,9 +217,9 @@ constraints; all others have the same ones. Every model of ours was proven monot
     header = ["set", "with constraints (s)", "without (s)", "ratio"]
     page.section("Cost", "Seconds of training on one thread.", render(header, rows))
 
-    rows = [
-        [name, ", ".join(f"{feature} {'+' if sign > 0 else '-'}" for feature, sign in signs.items())]
-        for name, signs in SETS.items()
-    ]
+    rows = []
+    for name, signs in SETS.items():
+        words = [f"{feature} {'+' if sign > 0 else '-'}" for feature, sign in signs.items()]
+        rows.append([name, ", ".join(words)])
     page.section("Constraints", render(["set", "features"], rows))
     return page

@@ -84,6 +84,10 @@ class GreedyBoostClassifier(Rules, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. A dict of feature names, or a list with one value per
+        feature.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -134,6 +138,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         eval_metric: str = "auto",
         threshold: float = 0.5,
         threshold_for: str | None = None,
+        monotonic_cst: Any = None,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -165,6 +170,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.eval_metric = eval_metric
         self.threshold = threshold
         self.threshold_for = threshold_for
+        self.monotonic_cst = monotonic_cst
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -257,6 +263,10 @@ class GreedyBoostRegressor(Rules, Regressor):
     eval_metric : str, default='auto'
         Validation metric of early stopping. One of 'auto' (the loss of the objective); 'rmse'
         (root mean squared error); 'mae' (mean absolute error).
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. A dict of feature names, or a list with one value per
+        feature.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -306,6 +316,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
         eval_metric: str = "auto",
+        monotonic_cst: Any = None,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -337,6 +348,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
+        self.monotonic_cst = monotonic_cst
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -420,6 +432,10 @@ class SwarmBoostClassifier(Rules, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm. A dict of feature names, or a list
+        with one value per feature.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -510,6 +526,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         validation_fraction: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
+        monotonic_cst: Any = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -547,6 +564,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.validation_fraction = validation_fraction
         self.threshold = threshold
         self.threshold_for = threshold_for
+        self.monotonic_cst = monotonic_cst
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -649,6 +667,10 @@ class SwarmBoostRegressor(Rules, Regressor):
         (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm. A dict of feature names, or a list
+        with one value per feature.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -736,6 +758,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
+        monotonic_cst: Any = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -773,6 +796,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.quantile = quantile
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
+        self.monotonic_cst = monotonic_cst
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -904,6 +928,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
+        a list with one value per feature.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
@@ -982,6 +1010,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         validation_fraction: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
+        monotonic_cst: Any = None,
         population: int | str = "auto",
         iterations: int | None = None,
         alpha: float = 0.45,
@@ -1023,6 +1052,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.validation_fraction = validation_fraction
         self.threshold = threshold
         self.threshold_for = threshold_for
+        self.monotonic_cst = monotonic_cst
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1114,6 +1144,10 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
+        a list with one value per feature.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree,
@@ -1178,6 +1212,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
+        monotonic_cst: Any = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -1211,6 +1246,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.quantile = quantile
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
+        self.monotonic_cst = monotonic_cst
         self.population = population
         self.iterations = iterations
         self.alpha = alpha

@@ -393,8 +393,9 @@ mod tests {
     fn no_value_in_order_is_nearer() {
         let mut stream = Stream::new(2, 0, 0);
         for _ in 0..100 {
-            let items = 40;
-            let order = random_order(items, 0.06, &mut stream);
+            let items = 100;
+            let order = random_order(items, 0.03, &mut stream);
+            assert!(order.above.is_empty(), "that are not few");
             let values: Vec<f64> = (0..items).map(|_| stream.normal()).collect();
             let weights: Vec<f64> = (0..items).map(|_| stream.unit()).collect();
             let projected = order.project(&values, &weights);
@@ -408,6 +409,21 @@ mod tests {
                     projected.iter().zip(&other).map(|(a, b)| a + 1e-3 * (b - a)).collect();
                 assert!(distance(&on_the_way, &values, &weights) >= best * (1.0 - 1e-9));
             }
+        }
+    }
+
+    #[test]
+    fn few_and_many_items_are_solved_alike() {
+        let mut stream = Stream::new(3, 0, 0);
+        for round in 0..300 {
+            let items = 2 + stream.below(60) as usize;
+            let order = random_order(items, [0.03, 0.1, 0.4][round % 3], &mut stream);
+            let values: Vec<f64> = (0..items).map(|_| stream.normal()).collect();
+            let weights: Vec<f64> = (0..items).map(|_| 0.01 + stream.unit()).collect();
+            let (mut few, mut many) = (values.clone(), values.clone());
+            order.project_few(&values, &weights, &mut few);
+            order.project_many(&values, &weights, &mut many);
+            assert!(few.iter().zip(&many).all(|(a, b)| (a - b).abs() < 1e-9), "{order:?}");
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod exact;
 mod lookahead;
+mod monotone;
 
 use swarmwood_model::{Child, Feature, Kind, Shape};
 

@@ -15,9 +15,10 @@ use crate::constraints::Constraints;
 use crate::isotonic::PartialOrder;
 use crate::split::Ridge;
 
-/// Maximum number of turns, and the share of the largest value that a turn must move some value for
-/// another one to follow.
+/// Maximum number of turns with the same ties, and of ties, and the share of the largest value that a
+/// turn must move some value for another one to follow.
 const TURNS: usize = 50;
+const PROJECTIONS: usize = 10;
 const TURN_TOLERANCE: f64 = 1e-6;
 
 /// The order that constraints ask of the leaves of a tree.
@@ -49,24 +50,78 @@ pub(super) fn solve_in_order(
     }
 
     let nodes = InnerNodes::new(tree);
-    let mut values = order.project(free, &weights);
-    for _ in 0..TURNS {
-        let inner = nodes.values(&values);
-        let parent = |leaf: usize| nodes.of_leaf[leaf].map_or(0.0, |node| inner[node]);
-        let target =
-            |(leaf, quadratic): (usize, &LeafQuadratic)| settled(quadratic, lambda, parent(leaf));
-        let targets: Vec<f64> = quadratics.iter().enumerate().map(target).collect();
-        let next = order.project(&targets, &weights);
+    let mut targets = free.to_vec();
+    let mut values = order.project(&targets, &weights);
+    for _ in 0..PROJECTIONS {
+        // Which leaves are tied changes seldom: with the same ties, a turn takes no projection.
+        let ties = Ties::new(&values);
+        let mut tied = values.clone();
+        for _ in 0..TURNS {
+            let inner = nodes.values(&tied);
+            let parent = |leaf: usize| nodes.of_leaf[leaf].map_or(0.0, |node| inner[node]);
+            let of_leaf = quadratics.iter().enumerate().zip(&mut targets);
+            of_leaf.for_each(|((leaf, quadratic), target)| {
+                *target = settled(quadratic, lambda, parent(leaf));
+            });
+            let next = ties.means(&targets, &weights);
+            let moved = distance(&next, &tied);
+            tied = next;
+            if moved <= TURN_TOLERANCE {
+                break;
+            }
+        }
 
-        let largest = next.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-        let moved = next.iter().zip(&values).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+        let next = order.project(&targets, &weights);
+        let moved = distance(&next, &values);
         values = next;
-        if moved <= TURN_TOLERANCE * largest {
+        if moved <= TURN_TOLERANCE {
             break;
         }
     }
     let penalty = lambda * nodes.deviation(&values);
     RidgeSolution { values, penalty }
+}
+
+/// The largest difference, as a share of the largest value.
+fn distance(values: &[f64], others: &[f64]) -> f64 {
+    let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    let pairs = values.iter().zip(others);
+    let moved = pairs.fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+    if moved > 0.0 { moved / largest.max(f64::MIN_POSITIVE) } else { 0.0 }
+}
+
+/// Leaves that share a value.
+struct Ties {
+    /// The first leaf with the value of each leaf.
+    first: Vec<usize>,
+}
+
+impl Ties {
+    fn new(values: &[f64]) -> Ties {
+        let mut by_value: Vec<usize> = (0..values.len()).collect();
+        by_value.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+        let mut first: Vec<usize> = (0..values.len()).collect();
+        for pair in by_value.windows(2) {
+            if values[pair[0]] == values[pair[1]] {
+                first[pair[1]] = first[pair[0]];
+            }
+        }
+        Ties { first }
+    }
+
+    /// The weighted mean of the targets of tied leaves, for each leaf.
+    fn means(&self, targets: &[f64], weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![[0.0; 2]; targets.len()];
+        for (leaf, &first) in self.first.iter().enumerate() {
+            sums[first][0] += weights[leaf];
+            sums[first][1] += weights[leaf] * targets[leaf];
+        }
+        let mean = |(leaf, &first): (usize, &usize)| match sums[first] {
+            [weight, sum] if weight > 0.0 => sum / weight,
+            _ => targets[leaf],
+        };
+        self.first.iter().enumerate().map(mean).collect()
+    }
 }
 
 /// The inner nodes of a tree, parents before children.

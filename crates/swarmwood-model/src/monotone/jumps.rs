@@ -1,6 +1,6 @@
 //! Where a tree jumps when one feature passes one of its thresholds.
 
-use super::region::Region;
+use super::region::RowRegion;
 use crate::tree::{Child, Split, Test, Tree};
 
 /// Two leaves on both sides of a threshold, and the rows that pass from one to the other.
@@ -11,7 +11,7 @@ pub(super) struct LeafJump {
     /// The leaf of values right above it.
     pub(super) upper: u32,
     /// The other features.
-    pub(super) region: Region,
+    pub(super) region: RowRegion,
 }
 
 /// One feature of one tree.
@@ -52,7 +52,7 @@ impl FeatureWalk<'_> {
 
     /// Calls with every threshold and every jump at it between two different leaves.
     pub(super) fn each_jump(&self, call: &mut dyn FnMut(f64, LeafJump)) {
-        let mut open = vec![(self.tree.root(), Region::default())];
+        let mut open = vec![(self.tree.root(), RowRegion::default())];
         while let Some((child, region)) = open.pop() {
             let Child::Node(node) = child else { continue };
             let node = &self.tree.nodes[node as usize];
@@ -80,12 +80,12 @@ impl FeatureWalk<'_> {
         let root = self.tree.root();
         let mut cells = Vec::new();
         let pair = RowPair { lower: root, upper: root, threshold };
-        self.descend(pair, Region::default(), &mut |cell| cells.push(cell));
+        self.descend(pair, RowRegion::default(), &mut |cell| cells.push(cell));
         cells
     }
 
     /// Calls with every pair of leaves that two rows reach.
-    fn descend(&self, pair: RowPair, region: Region, call: &mut dyn FnMut(LeafJump)) {
+    fn descend(&self, pair: RowPair, region: RowRegion, call: &mut dyn FnMut(LeafJump)) {
         let mut open = vec![(pair, region)];
         while let Some((pair, region)) = open.pop() {
             let RowPair { lower, upper, threshold } = pair;

@@ -21,7 +21,7 @@ use std::fmt;
 
 use boxes::LeafBoxes;
 use jumps::{FeatureWalk, LeafJump};
-use region::{Region, number_in};
+use region::{RowRegion, number_in};
 
 use crate::ensemble::{Body, LinearTerm, Link, Model, Shape};
 use crate::predict::{FeatureValue, level_counts};
@@ -178,7 +178,7 @@ pub fn check(
             });
             let proven = MonotoneCheck::Proven { pairs: 0 };
             Ok(if falls {
-                check.confirmed(0.0, 1.0, &Region::default()).unwrap_or(proven)
+                check.confirmed(0.0, 1.0, &RowRegion::default()).unwrap_or(proven)
             } else {
                 proven
             })
@@ -196,7 +196,7 @@ struct ModelCheck<'a> {
 
 /// The jumps of one tree at one threshold, in the direction.
 struct TreeJumps {
-    cells: Vec<(f64, Region)>,
+    cells: Vec<(f64, RowRegion)>,
     least: f64,
 }
 
@@ -247,7 +247,7 @@ impl ModelCheck<'_> {
         let mut jumps: Vec<TreeJumps> = with_threshold
             .map(|tree| {
                 let cells = self.walk(tree).cells(threshold).into_iter();
-                let mut cells: Vec<(f64, Region)> =
+                let mut cells: Vec<(f64, RowRegion)> =
                     cells.map(|cell| (self.rise(tree, &cell), cell.region)).collect();
                 cells.sort_by(|a, b| a.0.total_cmp(&b.0));
                 let least = cells.first().map_or(0.0, |cell| cell.0);
@@ -265,7 +265,7 @@ impl ModelCheck<'_> {
         let next = trees.iter().flat_map(|tree| self.walk(tree).thresholds());
         let next = next.filter(|&other| other > threshold).fold(f64::MAX, f64::min);
         let upper = number_in(threshold, next);
-        let mut open = vec![(0, 0.0, Region::default())];
+        let mut open = vec![(0, 0.0, RowRegion::default())];
         let mut tried = 0;
         while let Some((at, sum, region)) = open.pop() {
             if sum + rest[at] >= 0.0 {
@@ -292,7 +292,7 @@ impl ModelCheck<'_> {
 
     /// A counterexample with two values of the feature in a region, if the scores are in the wrong
     /// order.
-    fn confirmed(&self, lower: f64, upper: f64, region: &Region) -> Option<MonotoneCheck> {
+    fn confirmed(&self, lower: f64, upper: f64, region: &RowRegion) -> Option<MonotoneCheck> {
         let start = |kind: &Kind| match kind {
             Kind::Number => FeatureValue::Number(0.0),
             Kind::Category { .. } => FeatureValue::Category(0),
@@ -310,6 +310,6 @@ impl ModelCheck<'_> {
         let raw = |row: &[FeatureValue]| Some(*self.model.raw_row(row, None).ok()?.first()?);
         let raw = [raw(&lower)?, raw(&upper)?];
         let falls = (raw[1] - raw[0]) * self.direction.sign() < 0.0;
-        falls.then(|| MonotoneCheck::Violated(Counterexample { lower, upper, raw }))
+        falls.then_some(MonotoneCheck::Violated(Counterexample { lower, upper, raw }))
     }
 }

@@ -5,7 +5,7 @@ use crate::tree::{LevelSet, Split, Test};
 
 /// The rows that pass some splits: all of them, but for the features listed.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Region {
+pub(super) struct RowRegion {
     features: Vec<(u32, Values)>,
 }
 
@@ -139,14 +139,14 @@ fn common(within: Option<&LevelSet>, set: &LevelSet) -> LevelSet {
     }
 }
 
-impl Region {
+impl RowRegion {
     /// The rows that go to one side of a split; none if there are no such rows.
     pub(super) fn side(
         &self,
         split: &Split,
         right: bool,
         levels: &[Option<u32>],
-    ) -> Option<Region> {
+    ) -> Option<RowRegion> {
         let at = self.features.iter().position(|(feature, _)| *feature == split.feature);
         let values = match at {
             Some(at) => self.features[at].1.side(split, right),
@@ -165,7 +165,11 @@ impl Region {
     }
 
     /// The rows of both; none if there are no such rows.
-    pub(super) fn intersection(&self, other: &Region, levels: &[Option<u32>]) -> Option<Region> {
+    pub(super) fn intersection(
+        &self,
+        other: &RowRegion,
+        levels: &[Option<u32>],
+    ) -> Option<RowRegion> {
         let mut region = self.clone();
         for (feature, values) in &other.features {
             match region.features.iter_mut().find(|(own, _)| own == feature) {
@@ -190,7 +194,7 @@ impl Region {
     }
 
     /// The same rows with any value of a feature.
-    pub(super) fn without(mut self, feature: u32) -> Region {
+    pub(super) fn without(mut self, feature: u32) -> RowRegion {
         self.features.retain(|(own, _)| *own != feature);
         self
     }
