@@ -88,6 +88,9 @@ class GreedyBoostClassifier(Rules, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. A dict of feature names, or a list with one value per
         feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -139,6 +142,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         monotonic_cst: Any = None,
+        interval: float = 0.0,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -171,6 +175,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -267,6 +272,13 @@ class GreedyBoostRegressor(Rules, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. A dict of feature names, or a list with one value per
         feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
+    interval_kind : str, default='constant'
+        How wide intervals of numbers are. One of 'constant' (the same width for all rows);
+        'adaptive' (wider where errors are larger: a small tree predicts their size from the
+        features).
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -317,6 +329,8 @@ class GreedyBoostRegressor(Rules, Regressor):
         early_stopping_rounds: int = 0,
         eval_metric: str = "auto",
         monotonic_cst: Any = None,
+        interval: float = 0.0,
+        interval_kind: str = "constant",
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -349,6 +363,8 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
+        self.interval_kind = interval_kind
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -436,6 +452,9 @@ class SwarmBoostClassifier(Rules, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm. A dict of feature names, or a list
         with one value per feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -527,6 +546,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         monotonic_cst: Any = None,
+        interval: float = 0.0,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -565,6 +585,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -671,6 +692,13 @@ class SwarmBoostRegressor(Rules, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm. A dict of feature names, or a list
         with one value per feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
+    interval_kind : str, default='constant'
+        How wide intervals of numbers are. One of 'constant' (the same width for all rows);
+        'adaptive' (wider where errors are larger: a small tree predicts their size from the
+        features).
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -759,6 +787,8 @@ class SwarmBoostRegressor(Rules, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interval: float = 0.0,
+        interval_kind: str = "constant",
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -797,6 +827,8 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
+        self.interval_kind = interval_kind
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -932,6 +964,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
         a list with one value per feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
@@ -1011,6 +1046,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         monotonic_cst: Any = None,
+        interval: float = 0.0,
         population: int | str = "auto",
         iterations: int | None = None,
         alpha: float = 0.45,
@@ -1053,6 +1089,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1148,6 +1185,13 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
         a list with one value per feature.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
+    interval_kind : str, default='constant'
+        How wide intervals of numbers are. One of 'constant' (the same width for all rows);
+        'adaptive' (wider where errors are larger: a small tree predicts their size from the
+        features).
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree,
@@ -1213,6 +1257,8 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interval: float = 0.0,
+        interval_kind: str = "constant",
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -1247,6 +1293,8 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interval = interval
+        self.interval_kind = interval_kind
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1307,6 +1355,9 @@ class TreeSumClassifier(Rules, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1339,6 +1390,7 @@ class TreeSumClassifier(Rules, Classifier):
         validation_fraction: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
+        interval: float = 0.0,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -1357,6 +1409,7 @@ class TreeSumClassifier(Rules, Classifier):
         self.validation_fraction = validation_fraction
         self.threshold = threshold
         self.threshold_for = threshold_for
+        self.interval = interval
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -1415,6 +1468,13 @@ class TreeSumRegressor(Rules, Regressor):
         (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    interval : float, default=0.0
+        Share of future targets that prediction intervals contain, or of future rows whose class
+        is in their prediction set; 0 stores neither. A number from 0, below 1.
+    interval_kind : str, default='constant'
+        How wide intervals of numbers are. One of 'constant' (the same width for all rows);
+        'adaptive' (wider where errors are larger: a small tree predicts their size from the
+        features).
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1446,6 +1506,8 @@ class TreeSumRegressor(Rules, Regressor):
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
+        interval: float = 0.0,
+        interval_kind: str = "constant",
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -1464,6 +1526,8 @@ class TreeSumRegressor(Rules, Regressor):
         self.quantile = quantile
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
+        self.interval = interval
+        self.interval_kind = interval_kind
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
