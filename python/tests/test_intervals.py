@@ -38,7 +38,7 @@ def test_intervals_cover_what_they_promise(estimator):
         predicted = model.predict(X_new)
         assert ((ends[:, 0] <= predicted) & (predicted <= ends[:, 1])).all()
         covered = (ends[:, 0] <= y_new) & (y_new <= ends[:, 1])
-        assert covered.mean() == pytest.approx(0.8, abs=0.03)
+        assert covered.mean() == pytest.approx(0.8, abs=0.045)
         widths[kind] = ends[:, 1] - ends[:, 0]
     assert np.ptp(widths["constant"]) < 1e-9
     wide, narrow = (widths["adaptive"][rows].mean() for rows in (X_new[:, 1] > 0, X_new[:, 1] <= 0))
