@@ -23,9 +23,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
-from swarmwood._pretrained import loaded_model
 from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
+from swarmwood._pretrained import loaded_model
 from swarmwood._progress import Progress
 from swarmwood._table import categorical_mask, readable, table_of, validated
 

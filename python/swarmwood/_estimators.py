@@ -73,9 +73,25 @@ class GreedyBoostClassifier(Rules, Classifier):
     early_stopping_rounds : int, default=0
         Rounds without a better validation metric after which training stops; 0 never stops. A
         whole number from 0 to 1000000.
-    eval_metric : str, default='auto'
+    eval_metric : Any, default='auto'
         Validation metric of early stopping. One of 'auto' (the loss of the objective);
-        'logloss' (log loss); 'accuracy' (share of rows whose class is predicted correctly).
+        'logloss' (log loss); 'accuracy' (share of rows whose class is predicted correctly);
+        'balanced-accuracy' (mean recall of the classes); 'brier' (mean squared error of the
+        probabilities); 'auc' (area under the ROC curve; the mean over three or more classes);
+        'f1' (harmonic mean of precision and recall; the mean over three or more classes). Or a
+        function of (y_true, y_pred) to be minimised, or a `Metric`.
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. A dict of feature names, or a list with one value per
+        feature.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. A dict of
+        feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. A number from 0.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -84,10 +100,6 @@ class GreedyBoostClassifier(Rules, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
-    monotonic_cst : Any, default=None
-        Features in which predictions never fall (+) or never rise (-) as the value grows;
-        missing values are not compared. A dict of feature names, or a list with one value per
-        feature.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -106,9 +118,14 @@ class GreedyBoostClassifier(Rules, Classifier):
         Number of threads. None and -1 are one per core. The model does not depend on it.
     class_weight : dict[Any, float] | str | None, default=None
         Class weights, or 'balanced'.
+    scale_pos_weight : float, default=1.0
+        Weight of the second of two classes; the first has 1.
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
+    warm_start : bool, default=False
+        Whether `fit` continues the model of the last fit: its trees stay, and others are added
+        until there are `n_estimators` rounds.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
@@ -138,10 +155,13 @@ class GreedyBoostClassifier(Rules, Classifier):
         objective: Any = "auto",
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
-        eval_metric: str = "auto",
+        eval_metric: Any = "auto",
+        monotonic_cst: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
-        monotonic_cst: Any = None,
         interval: float = 0.0,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
@@ -149,7 +169,9 @@ class GreedyBoostClassifier(Rules, Classifier):
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        scale_pos_weight: float = 1.0,
         categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
         importance_type: str = "gain",
         verbose: int = 0,
     ) -> None:
@@ -172,9 +194,12 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.validation_fraction = validation_fraction
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
+        self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.threshold = threshold
         self.threshold_for = threshold_for
-        self.monotonic_cst = monotonic_cst
         self.interval = interval
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
@@ -182,7 +207,9 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.scale_pos_weight = scale_pos_weight
         self.categorical_features = categorical_features
+        self.warm_start = warm_start
         self.importance_type = importance_type
         self.verbose = verbose
 
@@ -265,13 +292,24 @@ class GreedyBoostRegressor(Rules, Regressor):
     early_stopping_rounds : int, default=0
         Rounds without a better validation metric after which training stops; 0 never stops. A
         whole number from 0 to 1000000.
-    eval_metric : str, default='auto'
+    eval_metric : Any, default='auto'
         Validation metric of early stopping. One of 'auto' (the loss of the objective); 'rmse'
-        (root mean squared error); 'mae' (mean absolute error).
+        (root mean squared error); 'mae' (mean absolute error); 'r2' (share of the target's
+        variance that the predictions explain); 'medae' (median absolute error); 'mape' (mean
+        absolute error as a share of the target). Or a function of (y_true, y_pred) to be
+        minimised, or a `Metric`.
     monotonic_cst : Any, default=None
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. A dict of feature names, or a list with one value per
         feature.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. A dict of
+        feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. A number from 0.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -295,6 +333,9 @@ class GreedyBoostRegressor(Rules, Regressor):
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
+    warm_start : bool, default=False
+        Whether `fit` continues the model of the last fit: its trees stay, and others are added
+        until there are `n_estimators` rounds.
     importance_type : str, default='gain'
         Importance in `feature_importances_`: 'gain', 'cover' or 'splits'.
     verbose : int, default=0
@@ -327,8 +368,11 @@ class GreedyBoostRegressor(Rules, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         early_stopping_rounds: int = 0,
-        eval_metric: str = "auto",
+        eval_metric: Any = "auto",
         monotonic_cst: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
         rate_drop: float = 0.1,
@@ -337,6 +381,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
+        warm_start: bool = False,
         importance_type: str = "gain",
         verbose: int = 0,
     ) -> None:
@@ -363,6 +408,9 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
         self.rate_drop = rate_drop
@@ -371,6 +419,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
+        self.warm_start = warm_start
         self.importance_type = importance_type
         self.verbose = verbose
 
@@ -440,6 +489,19 @@ class SwarmBoostClassifier(Rules, Classifier):
         and the hessian, or an `Objective`, which swarm needs.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm. A dict of feature names, or a list
+        with one value per feature.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. Only with swarm. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. Only with
+        swarm. A dict of feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. Only with swarm.
+        A number from 0.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -448,10 +510,6 @@ class SwarmBoostClassifier(Rules, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
-    monotonic_cst : Any, default=None
-        Features in which predictions never fall (+) or never rise (-) as the value grows;
-        missing values are not compared. Only with swarm. A dict of feature names, or a list
-        with one value per feature.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -513,6 +571,8 @@ class SwarmBoostClassifier(Rules, Classifier):
         Number of threads. None and -1 are one per core. The model does not depend on it.
     class_weight : dict[Any, float] | str | None, default=None
         Class weights, or 'balanced'.
+    scale_pos_weight : float, default=1.0
+        Weight of the second of two classes; the first has 1.
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
@@ -543,9 +603,12 @@ class SwarmBoostClassifier(Rules, Classifier):
         random_state: Any = None,
         objective: Any = "auto",
         validation_fraction: float = 0.0,
+        monotonic_cst: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
-        monotonic_cst: Any = None,
         interval: float = 0.0,
         population: int | str = "auto",
         iterations: int = 100,
@@ -564,6 +627,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        scale_pos_weight: float = 1.0,
         categorical_features: Any = "from_dtype",
         pretrained: Any = None,
         importance_type: str = "gain",
@@ -582,9 +646,12 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.random_state = random_state
         self.objective = objective
         self.validation_fraction = validation_fraction
+        self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.threshold = threshold
         self.threshold_for = threshold_for
-        self.monotonic_cst = monotonic_cst
         self.interval = interval
         self.population = population
         self.iterations = iterations
@@ -603,6 +670,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.scale_pos_weight = scale_pos_weight
         self.categorical_features = categorical_features
         self.pretrained = pretrained
         self.importance_type = importance_type
@@ -692,6 +760,15 @@ class SwarmBoostRegressor(Rules, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm. A dict of feature names, or a list
         with one value per feature.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. Only with swarm. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. Only with
+        swarm. A dict of feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. Only with swarm.
+        A number from 0.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -787,6 +864,9 @@ class SwarmBoostRegressor(Rules, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
         population: int | str = "auto",
@@ -827,6 +907,9 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
         self.population = population
@@ -952,6 +1035,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         the same data give the same model.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    monotonic_cst : Any, default=None
+        Features in which predictions never fall (+) or never rise (-) as the value grows;
+        missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
+        a list with one value per feature.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -960,10 +1047,6 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         the second class is the positive one. None, f1, cost=FN:FP with the costs of a false
         negative and a false positive (cost=5:1), precision=P or recall=R with a number above 0
         and below 1 (precision=0.9).
-    monotonic_cst : Any, default=None
-        Features in which predictions never fall (+) or never rise (-) as the value grows;
-        missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
-        a list with one value per feature.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -1003,6 +1086,8 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         Number of threads. None and -1 are one per core. The model does not depend on it.
     class_weight : dict[Any, float] | str | None, default=None
         Class weights, or 'balanced'.
+    scale_pos_weight : float, default=1.0
+        Weight of the second of two classes; the first has 1.
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
@@ -1043,9 +1128,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         max_bin: int = 255,
         random_state: Any = None,
         validation_fraction: float = 0.0,
+        monotonic_cst: Any = None,
         threshold: float = 0.5,
         threshold_for: str | None = None,
-        monotonic_cst: Any = None,
         interval: float = 0.0,
         population: int | str = "auto",
         iterations: int | None = None,
@@ -1058,6 +1143,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        scale_pos_weight: float = 1.0,
         categorical_features: Any = "from_dtype",
         pretrained: Any = None,
         importance_type: str = "gain",
@@ -1086,9 +1172,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.max_bin = max_bin
         self.random_state = random_state
         self.validation_fraction = validation_fraction
+        self.monotonic_cst = monotonic_cst
         self.threshold = threshold
         self.threshold_for = threshold_for
-        self.monotonic_cst = monotonic_cst
         self.interval = interval
         self.population = population
         self.iterations = iterations
@@ -1101,6 +1187,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.scale_pos_weight = scale_pos_weight
         self.categorical_features = categorical_features
         self.pretrained = pretrained
         self.importance_type = importance_type
@@ -1365,6 +1452,8 @@ class TreeSumClassifier(Rules, Classifier):
         Number of threads. None and -1 are one per core. The model does not depend on it.
     class_weight : dict[Any, float] | str | None, default=None
         Class weights, or 'balanced'.
+    scale_pos_weight : float, default=1.0
+        Weight of the second of two classes; the first has 1.
     categorical_features : Any, default='from_dtype'
         Numerical columns to read as categories: names, indices or a mask. Strings and
         categorical columns always are.
@@ -1394,6 +1483,7 @@ class TreeSumClassifier(Rules, Classifier):
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
+        scale_pos_weight: float = 1.0,
         categorical_features: Any = "from_dtype",
         importance_type: str = "gain",
         verbose: int = 0,
@@ -1413,6 +1503,7 @@ class TreeSumClassifier(Rules, Classifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.scale_pos_weight = scale_pos_weight
         self.categorical_features = categorical_features
         self.importance_type = importance_type
         self.verbose = verbose

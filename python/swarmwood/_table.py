@@ -3,8 +3,8 @@
 Arrays are read in place, whatever their memory order and dtype. pandas columns are converted by
 their dtype; Polars, pyarrow and other libraries with Arrow support are read through the Arrow C
 stream. Sparse matrices are read as columns (CSC), and are never made dense as a whole: cells that
-are not stored are zeros, and NaN is missing. Strings, categories and (in data frames) booleans become categories; all else must be
-numerical.
+are not stored are zeros, and NaN is missing. Strings, categories and (in data frames) booleans
+become categories; all else must be numerical.
 """
 
 from __future__ import annotations

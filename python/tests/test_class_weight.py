@@ -39,7 +39,7 @@ def test_weights_of_classes_are_weights_of_samples(model: Any) -> None:
 def test_unfit_weights() -> None:
     X = np.arange(12.0).reshape(-1, 1)
     for weight in (0, -1, np.nan, "2"):
-        with pytest.raises(ParameterError, match="scale_pos_weight: is .*must be a number above"):
+        with pytest.raises(ParameterError, match=r"scale_pos_weight: is .*must be a number above"):
             GreedyBoostClassifier(scale_pos_weight=weight).fit(X, np.arange(12) % 2)
     with pytest.raises(ParameterError, match="is for two classes, but y has 3"):
         GreedyBoostClassifier(scale_pos_weight=2).fit(X, np.arange(12) % 3)
