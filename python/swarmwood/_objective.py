@@ -41,9 +41,9 @@ class Objective:
     `y_true` has the targets as doubles; those of classifiers are indices into `classes_`.
     `raw_score` has the shape (n_samples,), or (n_samples, n_classes) for three or more classes.
     Rows may come in another order than those of X, and more than once (whole weights); the default
-    method of `SwarmBoost` also fits to parts of the rows, on several threads. If only the difference
-    of score and target matters to the derivatives, which is tried on the training rows, both may be
-    passed less a constant.
+    method of `SwarmBoost` also fits to parts of the rows, on several threads. If only the
+    difference of score and target matters to the derivatives, which is tried on the training rows,
+    both may be passed less a constant.
 
     Examples
     --------
