@@ -128,9 +128,9 @@ def of_ours(job: Job, table: sets.Table, parts: tuple, signs: list[int]) -> tupl
         if job.contender != FREE:
             words = [str(binary), "inspect", str(model), "--check-monotone"]
             subprocess.run(words, capture_output=True, check=True)
-        flags = [] if is_regression else ["--proba"]
-        words = [str(part) for part in (binary, "predict", model, files[1], *flags)]
+        words = [str(part) for part in (binary, "predict", model, files[1])]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
+        # The number itself, or behind the class its probability.
         predicted = pd.read_csv(io.StringIO(done.stdout)).iloc[:, -1].to_numpy()
         return predicted, told["seconds"]["train"]
 

@@ -138,7 +138,7 @@ impl PartialOrder {
     /// The same for any number of items.
     fn project_many(&self, values: &[f64], weights: &[f64], projected: &mut [f64]) {
         for component in self.components_of_many(values.len()) {
-            let tied = |&(low, _): &&(u32, u32)| component.binary_search(&low).is_ok();
+            let tied = |&(low, _): &&(u32, u32)| component.binary_search(low).is_ok();
             let in_order =
                 |&(low, high): &(u32, u32)| values[low as usize] <= values[high as usize];
             if self.pairs.iter().filter(tied).all(in_order) {

@@ -169,7 +169,7 @@ fn check_model(seed: u64, pairs: usize) -> bool {
     let mut stream = Stream::new(seed, 77, 0);
     let binary = stream.below(3) == 0;
     let (rows, mut params) = (rows(&mut stream, binary), params(&mut stream, binary));
-    let free = (seed % 8 == 0).then(|| params.clone());
+    let free = seed.is_multiple_of(8).then(|| params.clone());
     let directions = directions(&mut stream);
     let words: Vec<&str> = directions
         .iter()
