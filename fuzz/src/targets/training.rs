@@ -75,7 +75,9 @@ fn parameter(spec: &ParamSpec, bytes: &mut ByteSource<'_>) -> String {
         AllowedValues::Switch => ["false", "true"][bytes.below(2)].to_string(),
         AllowedValues::Matrix => bytes.choose(&["none", "0,1;5,0", "0,1,2;1,0,1;0,0,0"]).into(),
         AllowedValues::ByFeature { .. } => {
-            bytes.choose(&["none", "a:+", "a:1,b:2", "[1,0]"]).into()
+            let texts =
+                ["none", "a:+", "a:1,b:2", "[1]", "[1,-1]", "[0,1,0]", "[-1,0,1,0]", "absent:+"];
+            bytes.choose(&texts).into()
         }
         AllowedValues::Text(_) => bytes.choose(&["none", "f1", "cost=5:1", "recall=0.5"]).into(),
         AllowedValues::Whole { min, max } => {
