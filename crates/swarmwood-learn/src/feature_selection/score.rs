@@ -36,7 +36,7 @@ const BLOCKS: usize = 10;
 
 /// By how many standard errors of the difference a set must be better than another: of many sets
 /// that are as good as each other, the best looks better than it is.
-const CAUTION: f64 = 2.0;
+const CAUTION: f64 = 1.0;
 
 /// The ensembles: as many leaves as the default of the search has.
 const TREES: usize = 24;
