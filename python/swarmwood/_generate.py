@@ -87,6 +87,7 @@ TYPES = {
     "matrix": "Any",
     "features": "Any",
     "text": "str",
+    "groups": "Any",
 }
 
 TASKS = ("Classifier", "Regressor")
@@ -215,7 +216,7 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if entry["name"] == "seed":
         notes.append("None is 0: the same data give the same model")
     else:
-        if default == "None" and entry["kind"] not in ("matrix", "features", "text"):
+        if default == "None" and entry["kind"] not in ("matrix", "features", "groups", "text"):
             by_value: dict[str, list[str]] = {}
             for method, value in defaults.items():
                 by_value.setdefault(value, []).append(method)
@@ -226,6 +227,8 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if "choices" in entry:
         choices = choices_of(entry, methods, task)
         notes.append("one of " + "; ".join(f"'{name}' ({help})" for name, help in choices))
+    elif entry["kind"] == "groups":
+        notes.append("or a list of lists or sets of feature names or positions")
     elif entry["kind"] == "features":
         notes.append("a dict of feature names, or a list with one value per feature")
     elif entry["kind"] in ("integer", "number", "text") and entry["name"] != "seed":

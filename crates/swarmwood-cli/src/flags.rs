@@ -40,6 +40,7 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             AllowedValues::Matrix => "MATRIX",
             AllowedValues::ByFeature { .. } => "FEATURES",
             AllowedValues::Text(_) => "TEXT",
+            AllowedValues::FeatureGroups { .. } => "GROUPS",
             AllowedValues::Whole { .. } => "INTEGER",
             AllowedValues::Number { .. } => "NUMBER",
         })

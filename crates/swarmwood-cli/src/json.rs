@@ -17,6 +17,7 @@ pub fn parameters_json(params: &Params) -> Value {
             AllowedValues::Choices(_)
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
+            | AllowedValues::FeatureGroups { .. }
             | AllowedValues::Text(_) => Value::String(text),
             AllowedValues::Switch => Value::Bool(text == "true"),
             AllowedValues::Whole { .. } => {

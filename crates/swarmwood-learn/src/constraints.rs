@@ -21,17 +21,50 @@ use crate::isotonic::PartialOrder;
 pub struct Constraints {
     /// The direction of each feature; features beyond the end have none.
     monotone: Vec<Option<Direction>>,
+    /// Groups of features, ascending; features may be on one path only if a group holds all of them.
+    /// None if there are no groups.
+    interactions: Vec<Vec<usize>>,
 }
 
 impl Constraints {
     /// No constraints.
-    pub const NONE: &'static Constraints = &Constraints { monotone: Vec::new() };
+    pub const NONE: &'static Constraints =
+        &Constraints { monotone: Vec::new(), interactions: Vec::new() };
 
     /// With the direction of each feature; features beyond the end have none.
     #[must_use]
     pub fn with_monotone(mut self, directions: Vec<Option<Direction>>) -> Self {
         self.monotone = directions;
         self
+    }
+
+    /// With groups of features: those on one path from the root of a tree to a leaf must all be in
+    /// one group. Features that are in no group are not used.
+    ///
+    /// ```
+    /// use swarmwood_learn::constraints::Constraints;
+    ///
+    /// let constraints = Constraints::default().with_interactions(vec![vec![0, 1], vec![2, 1]]);
+    /// assert!(constraints.allows_together(&[1, 2]) && !constraints.allows_together(&[0, 2]));
+    /// ```
+    #[must_use]
+    pub fn with_interactions(mut self, mut groups: Vec<Vec<usize>>) -> Self {
+        groups.iter_mut().for_each(|group| group.sort_unstable());
+        self.interactions = groups;
+        self
+    }
+
+    /// The groups of features, ascending; none if all features may interact.
+    pub fn interactions(&self) -> &[Vec<usize>] {
+        &self.interactions
+    }
+
+    /// Whether some features may be on one path.
+    pub fn allows_together(&self, features: &[usize]) -> bool {
+        let holds = |group: &Vec<usize>| {
+            features.iter().all(|feature| group.binary_search(feature).is_ok())
+        };
+        self.interactions.is_empty() || self.interactions.iter().any(holds)
     }
 
     /// The direction of a feature of the schema.

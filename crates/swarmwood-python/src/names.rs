@@ -16,6 +16,7 @@ const PYTHON_NAMES: &[(&str, &str)] = &[
     ("threads", "n_jobs"),
     ("balanced", "class_weight"),
     ("monotone", "monotonic_cst"),
+    ("interactions", "interaction_cst"),
     ("categorical", "categorical_features"),
 ];
 

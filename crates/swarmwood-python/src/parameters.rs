@@ -2,7 +2,7 @@
 //! docstrings, and typed values of parameters.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
 use swarmwood::params::{
     AllowedValues, LearnerOutput, Method, ParamValue, Params, TABLE, TargetSupport,
 };
@@ -82,7 +82,8 @@ pub fn param_value(object: &Bound<'_, PyAny>) -> PyResult<ParamValue> {
         return Ok(ParamValue::Text(text.to_string()));
     }
 
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+    let is_set = object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>();
+    if is_set || object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         let items = object.try_iter()?.map(|item| param_value(&item?));
         return Ok(ParamValue::List(items.collect::<PyResult<_>>()?));
     }

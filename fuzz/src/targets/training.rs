@@ -74,6 +74,9 @@ fn parameter(spec: &ParamSpec, bytes: &mut ByteSource<'_>) -> String {
         AllowedValues::Choices(choices) => choices[bytes.below(choices.len())].name.to_string(),
         AllowedValues::Switch => ["false", "true"][bytes.below(2)].to_string(),
         AllowedValues::Matrix => bytes.choose(&["none", "0,1;5,0", "0,1,2;1,0,1;0,0,0"]).into(),
+        AllowedValues::FeatureGroups { .. } => {
+            bytes.choose(&["none", "pairwise", "no_interactions", "a,b;*"]).into()
+        }
         AllowedValues::ByFeature { .. } => {
             let texts =
                 ["none", "a:+", "a:1,b:2", "[1]", "[1,-1]", "[0,1,0]", "[-1,0,1,0]", "absent:+"];

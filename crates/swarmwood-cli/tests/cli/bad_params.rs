@@ -168,6 +168,9 @@ fn random_value(spec: &ParamSpec, rng: &mut TestRng) -> String {
         }
         AllowedValues::Switch => ["true", "false"][(rng.unit() * 2.0) as usize].to_string(),
         AllowedValues::Matrix => ["none", "0,1;5,0"][(rng.unit() * 2.0) as usize].to_string(),
+        AllowedValues::FeatureGroups { .. } => {
+            ["none", "pairwise", "absent,*"][(rng.unit() * 3.0) as usize].to_string()
+        }
         AllowedValues::ByFeature { .. } => {
             ["none", "[1,0]", "absent:+"][(rng.unit() * 3.0) as usize].to_string()
         }

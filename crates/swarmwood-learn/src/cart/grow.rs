@@ -1,5 +1,7 @@
 //! Greedy growth: the node whose best split lowers the loss most is split first.
 
+use std::borrow::Cow;
+
 use super::gain_ratio::{self, RuleSelection};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
@@ -53,6 +55,8 @@ struct FrontierNode {
     key: usize,
     rows: Vec<u32>,
     depth: usize,
+    /// The features of the rules above it that were grown with it.
+    path: Vec<usize>,
     loss: f64,
     /// The best rule; `None` if it stays a leaf.
     candidate: Option<RuleCandidate>,
@@ -116,7 +120,7 @@ impl CartGrower<'_> {
             if key > 0 && budget.is_interrupted() {
                 break;
             }
-            frontier.push(self.frontier_node(key, rows, depth));
+            frontier.push(self.frontier_node(key, rows, depth, Vec::new()));
         }
 
         let mut leaves = count;
@@ -136,8 +140,10 @@ impl CartGrower<'_> {
                 .partition(|&&row| candidate.rule.goes_right(codes[row as usize]));
             let key = nodes.len();
             nodes.extend([None, None]);
+            let mut path = parent.path;
+            path.push(candidate.rule.feature as usize);
             for (key, rows) in [(key, left), (key + 1, right)] {
-                frontier.push(self.frontier_node(key, rows, parent.depth + 1));
+                frontier.push(self.frontier_node(key, rows, parent.depth + 1, path.clone()));
             }
             nodes[parent.key] = Some((candidate, key, key + 1));
             leaves += 1;
@@ -145,23 +151,46 @@ impl CartGrower<'_> {
         (0..count).map(|key| assemble(&nodes, key)).collect()
     }
 
-    fn frontier_node(&self, key: usize, rows: Vec<u32>, depth: usize) -> FrontierNode {
+    fn frontier_node(
+        &self,
+        key: usize,
+        rows: Vec<u32>,
+        depth: usize,
+        path: Vec<usize>,
+    ) -> FrontierNode {
         let loss = fit_rows(self.table, &rows, self.loss).loss;
         let few = rows.len() < 2 * self.limits.min_leaf.max(1);
         if few || !self.limits.allow_split_at(depth) || is_pure(self.table, &rows) {
-            return FrontierNode { key, rows, depth, loss, candidate: None };
+            return FrontierNode { key, rows, depth, path, loss, candidate: None };
         }
 
         let node = NodeRows::above_new_leaves(self.table, rows);
         let criterion = SplitCriterion { loss: self.loss, min_leaf: self.limits.min_leaf };
+        let features = self.features_below(&path);
         let candidate = match self.selection {
-            RuleSelection::LeastLoss => node.best_rule(criterion, self.features, self.context),
+            RuleSelection::LeastLoss => node.best_rule(criterion, &features, self.context),
             RuleSelection::GainRatio => {
-                let candidates = node.rules_of_features(criterion, self.features, self.context);
+                let candidates = node.rules_of_features(criterion, &features, self.context);
                 gain_ratio::choose(self.table, &node.rows, loss, candidates)
             }
         };
-        FrontierNode { key, rows: node.rows, depth, loss, candidate }
+        FrontierNode { key, rows: node.rows, depth, path, loss, candidate }
+    }
+
+    /// The features that may be used below others.
+    fn features_below(&self, path: &[usize]) -> Cow<'_, [u32]> {
+        let constraints = self.table.constraints();
+        if constraints.interactions().is_empty() {
+            return Cow::Borrowed(self.features);
+        }
+        let mut together = path.to_vec();
+        let mut is_allowed = |feature: &u32| {
+            together.push(*feature as usize);
+            let allowed = constraints.allows_together(&together);
+            together.pop();
+            allowed
+        };
+        self.features.iter().copied().filter(|feature| is_allowed(feature)).collect()
     }
 }
 

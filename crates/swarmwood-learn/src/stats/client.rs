@@ -128,7 +128,13 @@ impl<'a> Client<'a> {
             true => self.layout.sources().iter().map(of_source).collect(),
             false => Vec::new(),
         };
-        SplitConstraints { allowed, penalties, directions }
+        let group = |group: &Vec<usize>| {
+            let sources = (0..).zip(self.layout.sources());
+            let holds = |source: &u32| group.binary_search(&(*source as usize)).is_ok();
+            sources.filter(|(_, source)| holds(source)).map(|(feature, _)| feature).collect()
+        };
+        let groups = self.constraints.interactions().iter().map(group).collect();
+        SplitConstraints { allowed, penalties, directions, groups }
     }
 
     /// The facts about the rows.

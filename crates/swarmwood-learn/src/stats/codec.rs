@@ -259,7 +259,7 @@ encode_struct!(SplitCandidate { rule, gain });
 encode_struct!(LookaheadSplit { rule, gain, splits, levels });
 encode_struct!(Penalties { lambda, ridge, gamma, min_child_weight });
 encode_struct!(RowSample { share, seed, round });
-encode_struct!(SplitConstraints { allowed, penalties, directions });
+encode_struct!(SplitConstraints { allowed, penalties, directions, groups });
 encode_struct!(SplitCommand { slot, rule, left, right });
 encode_struct!(NodeStats { sums, best });
 encode_struct!(LeafSlot { slot, leaf });

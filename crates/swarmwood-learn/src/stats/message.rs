@@ -63,6 +63,9 @@ pub struct SplitConstraints {
     pub penalties: Penalties,
     /// The direction of each feature of the layout; empty if none has one.
     pub directions: Vec<Option<Direction>>,
+    /// Groups of features of the layout, ascending: all features on one path must be in one group.
+    /// Empty if all may.
+    pub groups: Vec<Vec<u32>>,
 }
 
 /// A split to carry out: each row of `slot` is now in one of two new slots as well. The old slot

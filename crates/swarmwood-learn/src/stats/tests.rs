@@ -35,7 +35,12 @@ fn all_work() -> Vec<Work> {
     let penalties =
         Penalties { lambda: 1.0, ridge: Ridge::Hierarchical, gamma: 0.5, min_child_weight: 2.0 };
     let directions = vec![None, Some(Direction::Increasing), Some(Direction::Decreasing)];
-    let search = SplitConstraints { allowed: vec![true, false], penalties, directions };
+    let search = SplitConstraints {
+        allowed: vec![true, false],
+        penalties,
+        directions,
+        groups: vec![vec![0, 1], vec![]],
+    };
     let sample = Some(RowSample { share: 0.3, seed: u64::MAX, round: 1 << 33 });
     let command = |rule| SplitCommand { slot: 1, rule, left: 2, right: 3 };
     let leaves = vec![LeafSlot { slot: 4, leaf: 0 }];

@@ -3,6 +3,7 @@
 mod contributions;
 mod importance;
 mod interaction;
+mod path_features;
 
 #[cfg(test)]
 mod tests;

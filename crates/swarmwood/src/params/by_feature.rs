@@ -175,7 +175,7 @@ impl<T: Copy> ByFeature<T> {
 }
 
 /// The violation about a name that no feature has, with the nearest one.
-fn unknown_feature(name: &str, features: &[Feature], parameter: &str) -> Violation {
+pub(super) fn unknown_feature(name: &str, features: &[Feature], parameter: &str) -> Violation {
     let known = features.iter().map(|feature| feature.name.as_str());
     let message = match nearest(name, known) {
         Some(near) => format!("has '{name}', which is no feature; did you mean '{near}'?"),

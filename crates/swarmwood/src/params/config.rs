@@ -64,8 +64,10 @@ fn set(
         .filter(|_| !matches!(value, DeValue::Boolean(_)) || spec.allowed == AllowedValues::Switch);
     match scalar {
         Some(text) => setter(name, &ParamValue::Text(text)),
-        None if matches!(spec.allowed, AllowedValues::ByFeature { .. })
-            && matches!(value, DeValue::Array(_) | DeValue::Table(_)) =>
+        None if matches!(
+            spec.allowed,
+            AllowedValues::ByFeature { .. } | AllowedValues::FeatureGroups { .. }
+        ) && matches!(value, DeValue::Array(_) | DeValue::Table(_)) =>
         {
             setter(name, &typed(value))
         }

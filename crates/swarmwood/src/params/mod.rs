@@ -8,6 +8,7 @@ mod by_feature;
 mod check;
 mod config;
 mod defaults;
+mod feature_groups;
 mod gather;
 mod learner_spec;
 mod markdown;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use by_feature::{ByFeature, FeatureCost, FeatureSetting, MonotoneSetting};
 pub use check::ValidParams;
+pub use feature_groups::{FeatureGroups, GroupMember};
 pub use gather::Gather;
 pub use learner_spec::{CustomLossSupport, LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;

@@ -191,6 +191,11 @@ pub enum AllowedValues {
     },
     /// A text of the described form.
     Text(&'static str),
+    /// `none`, or groups of features.
+    FeatureGroups {
+        /// A value as text.
+        example: &'static str,
+    },
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -243,6 +248,7 @@ impl AllowedValues {
             | AllowedValues::Switch
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
+            | AllowedValues::FeatureGroups { .. }
             | AllowedValues::Text(_) => true,
             AllowedValues::Whole { min, max } => value >= min as f64 && value <= max as f64,
             AllowedValues::Number { min, with_min, max, with_max } => {
@@ -253,7 +259,8 @@ impl AllowedValues {
         }
     }
 
-    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `text`, `integer` or `number`.
+    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `groups`, `text`, `integer` or
+    /// `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             AllowedValues::Choices(_) => "choice",
@@ -261,6 +268,7 @@ impl AllowedValues {
             AllowedValues::Matrix => "matrix",
             AllowedValues::ByFeature { .. } => "features",
             AllowedValues::Text(_) => "text",
+            AllowedValues::FeatureGroups { .. } => "groups",
             AllowedValues::Whole { .. } => "integer",
             AllowedValues::Number { .. } => "number",
         }
@@ -284,6 +292,9 @@ impl fmt::Display for AllowedValues {
             }
             AllowedValues::ByFeature { example } => {
                 write!(f, "none, or one value per feature such as '{example}'")
+            }
+            AllowedValues::FeatureGroups { example } => {
+                write!(f, "none, pairwise, no_interactions, or groups such as '{example}'")
             }
             AllowedValues::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             AllowedValues::Number { min, with_min, max, with_max } => {

@@ -5,6 +5,7 @@
 //! and its name to the learners in `methods` that use it. They say where their defaults differ.
 
 use super::by_feature::{ByFeature, FeatureCost, MonotoneSetting};
+use super::feature_groups::FeatureGroups;
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
 use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
@@ -426,6 +427,11 @@ table! {
     monotone: ByFeature<MonotoneSetting> = ByFeature::default(),
         Constraints, AllowedValues::ByFeature { example: "income:+,debt:-" },
         aliases ["monotonic_cst", "monotone_constraints"], only [TREES];
+    /// which features may interact: those on one path of a tree must all be in one group, where * is
+    /// every feature that no group names; features in no group are a group of their own
+    interactions: FeatureGroups = FeatureGroups::All,
+        Constraints, AllowedValues::FeatureGroups { example: "age,income;region,*" },
+        aliases ["interaction_cst", "interaction_constraints"], only [TREES];
     /// maximum number of features that the model uses; which ones is part of the search; 0 is no
     /// limit
     max_features: usize = 0,

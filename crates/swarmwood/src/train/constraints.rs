@@ -14,10 +14,15 @@ pub(super) fn resolve(params: &Params, schema: &Schema) -> Result<Constraints> {
 
     let directions = directions(params, schema, &mut violations);
 
+    let groups = params.interactions.resolve(schema, "interactions").unwrap_or_else(|faults| {
+        violations.extend(faults);
+        Vec::new()
+    });
+
     if !violations.is_empty() {
         return Err(Error::Parameters(violations));
     }
-    Ok(Constraints::default().with_monotone(directions))
+    Ok(Constraints::default().with_monotone(directions).with_interactions(groups))
 }
 
 /// The direction of each feature.

@@ -63,6 +63,7 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<Message> {
             | AllowedValues::Switch
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
+            | AllowedValues::FeatureGroups { .. }
     );
     match domain {
         Domain::Choice(labels) => {

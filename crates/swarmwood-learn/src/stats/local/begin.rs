@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::{Local, EvaluationSet, make_shards, make_teams, no_search};
+use super::path_features::PathFeatures;
+use super::{EvaluationSet, Local, make_shards, make_teams, no_search};
 use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::quantise::GradientScale;
@@ -76,6 +77,7 @@ impl<'a> Local<'a> {
             scale: GradientScale { g: 1.0, h: 1.0 },
             search: no_search(),
             slots: Vec::new(),
+            paths: PathFeatures::default(),
             kept: Vec::new(),
             kept_count: 0,
             memory: options.memory,

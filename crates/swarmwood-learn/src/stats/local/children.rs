@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::path_features::PathFeatures;
 use super::{Histogram, Local, Team};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
@@ -93,6 +94,7 @@ impl Local<'_> {
             parts: Vec::with_capacity(count),
             found: Vec::new(),
             shards: &shards,
+            paths: &self.paths,
             spare: &self.search_buffers,
         };
         let mut tasks: Vec<ColumnTask<'_>> =
@@ -273,6 +275,8 @@ struct ColumnTask<'a> {
     parts: Vec<ColumnTables<'a>>,
     found: Vec<[Option<SplitCandidate>; 2]>,
     shards: &'a [&'a Shard],
+    /// The features that each slot may use.
+    paths: &'a PathFeatures,
     /// Buffers that no task uses now.
     spare: &'a Mutex<Vec<SearchBuffers>>,
 }
@@ -357,7 +361,9 @@ impl ColumnTask<'_> {
         self.found = vec![[None, None]; self.parts.len()];
         if query == SplitQuery::Shared {
             self.parts.iter_mut().for_each(|part| part.fill(self.shards, &self.columns));
-            self.found[0][0] = self.shared(search, scratch);
+            // All nodes of a level have the same features above them.
+            let slot = self.parts.first().and_then(|part| part.slots[0]);
+            self.found[0][0] = self.shared(&search.at(slot, self.paths), scratch);
             return;
         }
         // One part after the other, so that its tables are still in the cache when they are
@@ -365,6 +371,7 @@ impl ColumnTask<'_> {
         for (part, found) in self.parts.iter_mut().zip(&mut self.found) {
             part.fill(self.shards, &self.columns);
             for (side, found) in found.iter_mut().enumerate() {
+                let search = &search.at(part.slots[side], self.paths);
                 if let Some(slot) = part.slots[side].filter(|_| part.few[side]) {
                     if search.can_split(part.totals[side]) {
                         rows.clear(self.columns.len());
@@ -405,6 +412,14 @@ impl ColumnTask<'_> {
             search.column(column, &nodes, scratch)
         };
         SplitCandidate::best(self.columns.clone().enumerate().map(of_column).collect::<Vec<_>>())
+    }
+}
+
+impl<'a> SplitSearch<'a> {
+    /// The same search with the features that a slot may use.
+    fn at(&self, slot: Option<usize>, paths: &'a PathFeatures) -> Self {
+        let allowed = slot.and_then(|slot| paths.allowed(slot)).unwrap_or(self.allowed);
+        SplitSearch { allowed, ..*self }
     }
 }
 

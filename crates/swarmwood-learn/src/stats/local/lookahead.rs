@@ -54,6 +54,8 @@ impl Local<'_> {
 
     fn look_ahead_in(&self, slot: usize, sets: &[FeatureSet]) -> Option<LookaheadSplit> {
         let (count, of_tree) = (self.count(slot), self.count(0));
+        let sets: Vec<FeatureSet> =
+            sets.iter().filter(|set| self.paths.allows_together(slot, set)).copied().collect();
         if count < LEAST_ROWS.max(of_tree / LEAST_SHARE)
             || sets.is_empty()
             || self.budget.is_interrupted()

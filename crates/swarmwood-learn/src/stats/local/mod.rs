@@ -8,6 +8,7 @@ mod assigned;
 mod begin;
 mod children;
 mod lookahead;
+mod path_features;
 mod run;
 mod screen;
 
@@ -32,6 +33,7 @@ use crate::rule::BinRule;
 use crate::split::{NodeTable, Penalties, Ridge, SplitSearch};
 use assigned::{LeafAssignment, ScoreSnapshot};
 use children::{ChildSearch, SearchBuffers, table};
+use path_features::PathFeatures;
 
 /// Below this many rows, work on rows is done on the calling thread: passing it to others would
 /// take longer.
@@ -90,6 +92,8 @@ pub struct Local<'a> {
     search: SplitConstraints,
     /// Sums by slot of the growing tree.
     slots: Vec<SlotSums>,
+    /// Allowed features by slot of the growing tree.
+    paths: PathFeatures,
     kept: Vec<Option<Histogram>>,
     kept_count: usize,
     /// Bytes that kept histograms may take; where they do not suffice, both children of a split
@@ -170,6 +174,7 @@ impl Local<'_> {
         let sums = self.derivative_sums[output];
         self.scale = GradientScale::new(sums.abs_g, sums.h, self.plan.rows);
         self.search = search.clone();
+        self.paths = PathFeatures::new(search);
         for slot in 0..self.kept.len() {
             self.recycle(slot);
         }
@@ -250,6 +255,7 @@ impl Local<'_> {
 
     /// Notes the sums of the children of a split.
     fn set_slots(&mut self, command: &SplitCommand, totals: [u64; 2]) {
+        self.paths.split(command);
         let parent = self.slots[command.slot].value;
         let most = command.left.max(command.right);
         if self.slots.len() <= most {
@@ -474,7 +480,7 @@ fn make_teams(shards: Vec<Shard>, threads: usize) -> Vec<Team> {
 fn no_search() -> SplitConstraints {
     let penalties =
         Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 };
-    SplitConstraints { allowed: Vec::new(), penalties, directions: Vec::new() }
+    SplitConstraints { allowed: Vec::new(), penalties, directions: Vec::new(), groups: Vec::new() }
 }
 
 impl Team {

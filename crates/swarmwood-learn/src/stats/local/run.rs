@@ -37,6 +37,10 @@ impl Local<'_> {
                 if search.allowed.len() != self.layout.features().len() {
                     return Err(unknown(work, "feature", search.allowed.len()));
                 }
+                let mut grouped = search.groups.iter().flatten();
+                if let Some(&feature) = grouped.find(|&&at| at as usize >= search.allowed.len()) {
+                    return Err(unknown(work, "feature", feature as usize));
+                }
                 let stats = self.begin_tree(*output, *sample, search, *query);
                 return Ok(Reply::Root { stats });
             }

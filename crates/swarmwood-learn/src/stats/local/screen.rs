@@ -58,6 +58,7 @@ impl Local<'_> {
             found
         });
         let mut found: Vec<ScreenedSet> = found.into_iter().flatten().collect();
+        found.retain(|(_, set)| self.paths.allows_together(0, set));
         found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let clearest = found.first().map_or(0.0, |(excess, _)| *excess);
         found.retain(|(excess, _)| *excess >= LEAST_SHARE * clearest);
