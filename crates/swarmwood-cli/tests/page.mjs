@@ -6,7 +6,7 @@
 // Pages and screenshots are written to FOLDER.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -66,6 +66,8 @@ function makePages() {
   train("greedy", "price", "sold,kind", "--method greedy --trees 30 --depth 4 --valid-fraction 0.2");
   train("swarm", "sold", "price,kind", "--method psgbdt --trees 3 --depth 3 --iterations 40 --lambda 1");
   const tune = "tune train.csv --target price --ignore sold,kind --trials 40 --trees 30 --folds 3 --quiet --json";
+  // A study of an earlier version of this program would be resumed.
+  rmSync(join(folder, "study.jsonl"), { force: true });
   keep("tuned.json", swarmwood(`${tune} --study study.jsonl --out best.json`));
   mkdirSync(join(folder, "experiment"), { recursive: true });
   const table = ["| set | published | ours ± sd | against CART | p |", "|---|--:|--:|--:|--:|"];
@@ -198,7 +200,7 @@ const browser = await chromium.launch({ executablePath: browserPath, args: ["--n
 let failed = 0;
 for (const [name, runs] of Object.entries(pages)) {
   swarmwood(`report ${runs} --quiet --out ${name}.html`);
-  for (const width of [360, 1280]) {
+  for (const width of [360, 768, 1200]) {
     for (const scheme of ["light", "dark"]) {
       const { faults, charts } = await visit(browser, name, { width, height: 800, scheme });
       const size = (statSync(join(folder, `${name}.html`)).size / 1024).toFixed(0);

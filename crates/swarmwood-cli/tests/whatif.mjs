@@ -314,6 +314,7 @@ async function checkPage(browser, name) {
   if (slowest > 100) faults.push(`an update takes ${slowest} ms`);
 
   if (model.linear.length === 0) faults.push(...(await applyNearest(page, model)));
+  if (model.classes.length === 2) faults.push(...(await checkThreshold(page, name, model)));
   const size = statSync(join(folder, `what-${name}.html`)).size;
   if (size > 1_000_000) faults.push(`the page has ${size} bytes`);
   await page.context().close();
@@ -329,6 +330,38 @@ async function checkPage(browser, name) {
   }
   return { faults, text: `${found.length} settings, ${apart} predictions apart in the last place, ` +
     `${slowest.toFixed(1)} ms, ${(size / 1024).toFixed(0)} KB` };
+}
+
+// Moves the threshold by keys and by typing, and compares the counts with the predictions of `predict`.
+async function checkThreshold(page, name, model) {
+  const table = readFileSync(join(folder, "houses-test.csv"), "utf8").trim().split("\n").slice(1);
+  const truth = table.map((line) => line.endsWith(`yes,${line.split(",").at(-1)}`));
+  const predicted = numberRows(swarmwood("predict", `what-${name}.json`, "houses-test.csv", "--quiet"), 1);
+  const place = model.classes.indexOf("yes");
+  const faults = [];
+  const slider = page.locator(".threshold input[type=range]");
+  const number = page.locator(".threshold input[type=number]");
+  for (const step of ["0.5", "ArrowRight", "PageUp", "0.07", "Home", "End", "0.93", "ArrowLeft"]) {
+    if (step.startsWith("0")) {
+      await number.fill(step);
+    } else {
+      await slider.focus();
+      await page.keyboard.press(step);
+    }
+    const threshold = Number(await number.inputValue());
+    const counts = [0, 0, 0, 0];
+    truth.forEach((positive, row) => {
+      const chosen = predicted[row][place] > threshold;
+      counts[chosen ? (positive ? 0 : 1) : (positive ? 2 : 3)] += 1;
+    });
+    const found = await page.locator("[data-counts]").getAttribute("data-counts");
+    if (found !== counts.join(" ")) faults.push(`threshold ${threshold}: ${found}, expected ${counts.join(" ")}`);
+  }
+  const least = page.locator("button", { hasText: "Least cost" });
+  await page.getByLabel("Cost of a false negative").fill("10");
+  await least.click();
+  if (Number(await number.inputValue()) >= 0.5) faults.push("costly false negatives do not lower the threshold");
+  return faults;
 }
 
 // Finds and applies the nearest change by clicks; then the goal is reached.

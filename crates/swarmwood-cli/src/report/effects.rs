@@ -2,7 +2,7 @@
 
 use swarmwood::Result;
 use swarmwood::effects::{
-    EffectGrid, FeatureEffect, PairEffect, feature_effect, output_names, pair_effect,
+    EffectGrid, FeatureEffect, MAX_STEPS, PairEffect, feature_effect, output_names, pair_effect,
 };
 use swarmwood::model::{Body, Model};
 use swarmwood::predict::Scorer;
@@ -16,8 +16,11 @@ use crate::chart::{
 use crate::format::grouped_count;
 
 /// Rows for curves and for maps.
-const CURVE_ROWS: usize = 1000;
+const CURVE_ROWS: (usize, usize) = (50, 1000);
 const MAP_ROWS: usize = 300;
+
+/// Tree evaluations that all curves may take together: a few seconds.
+const CURVE_WORK: usize = 400_000_000;
 
 /// Features with a curve, curves that are open, and pairs with a map.
 const MAX_FEATURES: usize = 24;
@@ -43,17 +46,22 @@ impl ModelEffects {
     /// Computes the effects of the most important features and of the strongest interactions.
     pub fn new(model: &Model, sample: &RowSample, threads: usize) -> Result<ModelEffects> {
         let scorer = Scorer::new(model, None, threads)?;
-        let rows = sample.thinned(CURVE_ROWS);
         let gains = model.importances();
         let mut order: Vec<usize> = (0..model.schema.features.len()).collect();
         // A stable sort: equally important features keep their order.
         order.sort_by(|a, b| gains[*b].gain.total_cmp(&gains[*a].gain));
 
+        order.retain(|feature| gains[*feature].splits > 0);
+        order.truncate(MAX_FEATURES);
+
+        // A curve has at most one step per split; large models are averaged over fewer rows.
+        let steps =
+            order.iter().map(|feature| (gains[*feature].splits as usize + 1).min(MAX_STEPS));
+        let work = steps.sum::<usize>() * model.members().len().max(1);
+        let rows = sample.thinned((CURVE_WORK / work.max(1)).clamp(CURVE_ROWS.0, CURVE_ROWS.1));
         let mut features = Vec::new();
         for feature in order {
-            if features.len() < MAX_FEATURES && gains[feature].splits > 0 {
-                features.extend(feature_effect(&scorer, &rows, feature)?);
-            }
+            features.extend(feature_effect(&scorer, &rows, feature)?);
         }
 
         let few = sample.thinned(MAP_ROWS);

@@ -61,3 +61,39 @@ fn threshold_table(held: &HeldOutRows) -> Option<Value> {
     let weighted = (0..held.rows()).any(|row| held.weight(row) != 1.0);
     Some(json!({"totals": totals, "steps": steps, "curve": curve, "weighted": weighted}))
 }
+
+#[cfg(test)]
+mod tests {
+    use swarmwood::learn::data::Chunk;
+    use swarmwood::model::{Body, Link, Provenance, Schema, Target, TargetKind};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_above_every_threshold() {
+        let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
+        let target = Target { name: "y".into(), kind: classes };
+        let model = Model {
+            schema: Schema { features: Vec::new(), target },
+            link: Link::Sigmoid,
+            objective: "logistic".into(),
+            base: vec![0.0],
+            body: Body::Trees(Vec::new()),
+            provenance: Provenance::default(),
+        };
+        // Probabilities of 0.5, about 0.88 and about 0.12.
+        let raw = [0.0, 2.0, -2.0, 2.0];
+        let target = vec![1.0, 1.0, 0.0, 0.0];
+        let chunk = Chunk { columns: Vec::new(), target, weight: Vec::new(), rows: 4 };
+        let table = threshold_table(&HeldOutRows::of_raw(&model, &raw, &chunk)).unwrap();
+        assert_eq!(table["totals"], json!([2.0, 2.0]));
+        assert_eq!(table["steps"][0], json!([2.0, 2.0]));
+        // At 0.5 a row with this very probability is negative, as by `predict`.
+        assert_eq!(table["steps"][50], json!([1.0, 1.0]));
+        assert_eq!(table["steps"][49], json!([2.0, 1.0]));
+        assert_eq!(table["steps"][100], json!([0.0, 0.0]));
+
+        let one_class = Chunk { target: vec![1.0; 4], ..chunk };
+        assert!(threshold_table(&HeldOutRows::of_raw(&model, &raw, &one_class)).is_none());
+    }
+}

@@ -353,3 +353,22 @@ fn other_files_are_refused_and_nothing_is_written() {
         .ends(0, &["warning: run.json: its model g.json does not exist"]);
     has(&dir.read("p.html"), &["No model file was given", "training rows"]);
 }
+
+#[test]
+fn effects_are_written_as_a_picture() {
+    let dir = Scratch::new();
+    dir.file("r.csv", regression(400, 1));
+    dir.run("train r.csv --target price --trees 3 --quiet --out m.json").works();
+    dir.run("report m.json --data r.csv --plot effects.svg --out page.html")
+        .ends(0, &["effects written to effects.svg"]);
+    let svg = dir.read("effects.svg");
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"));
+    has(&svg, &["Effects on price", "partial dependence", "ALE", "together"]);
+    let page = dir.read("page.html");
+    check(&page);
+    has(&page, &[">Effects of the features</h3>", ">Subgroups</h3>", "data-widget='whatif'"]);
+
+    dir.run("report m.json --plot effects.svg --out page.html").ends(2, &["plot", "--data"]);
+    dir.run("report m.json m.json --data r.csv --plot effects.svg --out page.html")
+        .ends(2, &["plot", "one model"]);
+}

@@ -20,8 +20,8 @@ pub use grid::EffectGrid;
 use crate::Result;
 use crate::predict::Scorer;
 
-/// Maximum number of values of a curve.
-const MAX_VALUES: usize = 200;
+/// Maximum number of values of a curve; a curve is exact if its model has fewer thresholds.
+pub const MAX_STEPS: usize = 200;
 
 /// Intervals of accumulated local effects.
 const INTERVALS: usize = 20;
@@ -87,7 +87,7 @@ pub fn feature_effect(
     feature: usize,
 ) -> Result<Option<FeatureEffect>> {
     let model = scorer.model();
-    let Some(grid) = EffectGrid::new(model, feature, &rows.columns[feature], MAX_VALUES) else {
+    let Some(grid) = EffectGrid::new(model, feature, &rows.columns[feature], MAX_STEPS) else {
         return Ok(None);
     };
     let mut partial = vec![Vec::new(); output_names(model).len()];

@@ -31,7 +31,7 @@ class NearestChange {
     const now = this.row[feature];
     const tests = this.scorer.trees.flatMap((tree) => tree.nodes)
       .filter((node) => node[0] === feature).map((node) => node[1]);
-    if (levels !== null) return this.categoryCells(levels, tests, now);
+    if (levels !== null) return this.categoryCells(feature, tests, now);
 
     const thresholds = [...new Set(tests)].sort((a, b) => a - b);
     const { scale, integer } = this.columns[feature];
@@ -51,12 +51,11 @@ class NearestChange {
   }
 
   /** One category per group that no test tells apart; each is one unit away. */
-  categoryCells(levels, tests, now) {
+  categoryCells(feature, tests, now) {
     const kind = (code) => tests.map((test) => (test.has(code) ? 1 : 0)).join("");
     const seen = new Set([Number.isNaN(now) ? "" : kind(now)]);
-    const feature = this.scorer.features.findIndex((one) => one.levels === levels);
     const cells = [];
-    levels.forEach((_, code) => {
+    this.scorer.features[feature].levels.forEach((_, code) => {
       if (seen.has(kind(code))) return;
       seen.add(kind(code));
       cells.push({ feature, value: code, distance: 1 });

@@ -427,7 +427,8 @@ class WhatIf {
         fewer features.`;
     const unit = this.data.rows ? "standard deviations of the rows" : "0.15 of the range of the thresholds";
     const scale = ` The distance is ${shown(result.distance)}, in ${unit}; another category counts as 1.
-      Above a threshold a short number is chosen.`;
+      Above a threshold a short number is
+      chosen, and whole numbers stay whole.`;
     this.found.dataset.distance = result.distance;
     this.found.dataset.complete = result.complete;
     this.found.replaceChildren(
