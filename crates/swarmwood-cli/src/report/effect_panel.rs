@@ -134,7 +134,7 @@ impl<'a> LevelPanel<'a> {
         let (x, y) = ((start + end) / 2.0, bottom + 34.0);
         let more = match self.left_out {
             0 => String::new(),
-            count => format!("; {count} rarer levels are left out"),
+            count => format!("; {count} rarer left out"),
         };
         writeln!(
             svg,
@@ -326,5 +326,68 @@ fn axis_labels(
             };
             (0..codes.len()).map(label).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swarmwood::model::{Body, Feature, Kind, Link, Provenance, Schema, Target, TargetKind};
+
+    use super::*;
+
+    const EVIL: &str = "<script>alert('x')</script> and a very long name of a feature";
+    const AREA: ChartArea = ChartArea { left: 0.0, top: 0.0, width: 400.0, height: 290.0 };
+
+    fn model() -> Model {
+        let levels = vec!["<b>".to_string(), "two".to_string()];
+        let feature = |name: &str, kind| Feature { name: name.into(), kind };
+        Model {
+            schema: Schema {
+                features: vec![
+                    feature(EVIL, Kind::Number),
+                    feature("level", Kind::Category { levels }),
+                ],
+                target: Target { name: "y".into(), kind: TargetKind::Number },
+            },
+            link: Link::Identity,
+            objective: "squared".into(),
+            base: vec![0.0],
+            body: Body::Trees(Vec::new()),
+            provenance: Provenance::default(),
+        }
+    }
+
+    fn levels() -> EffectGrid {
+        EffectGrid::Levels { codes: vec![0, 1], is_exact: true }
+    }
+
+    #[test]
+    fn a_map_names_its_extremes_and_escapes_names() {
+        let (model, edges) = (model(), vec![0.0, 1.5, 4.0]);
+        let grids = (EffectGrid::Numbers { edges, is_exact: true }, levels());
+        let partial = vec![vec![vec![1.0, 2.0], vec![3.0, 8.0]]];
+        let pair = PairEffect { features: (0, 1), grids, partial };
+        let map = EffectMap::new(&model, &pair);
+        let svg = map.draw(AREA);
+        // Four cells, and two colours of the legend.
+        assert_eq!(svg.matches("<rect").count(), 4 + 2, "{svg}");
+        assert!(!svg.contains("<script") && !svg.contains("<b>") && !svg.contains("NaN"), "{svg}");
+        let text = map.description();
+        assert!(text.contains("lowest one is 1:") && text.contains("from 0 to 1.5"), "{text}");
+        assert!(text.contains("highest one is 8:") && text.contains("level two"), "{text}");
+    }
+
+    #[test]
+    fn a_category_has_a_dot_per_level() {
+        let model = model();
+        let (partial, accumulated) = (vec![vec![2.0, 2.0]], Vec::new());
+        let effect = FeatureEffect { feature: 1, grid: levels(), partial, accumulated };
+        let panel = LevelPanel::new(&model, &effect, 12, &[BLUE]);
+        let svg = panel.draw(AREA);
+        assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+        assert!(svg.contains("&lt;b&gt;") && !svg.contains("NaN"), "{svg}");
+        assert_eq!(panel.description(), "The mean prediction by level. <b>: 2. two: 2.");
+        let svg = LevelPanel::new(&model, &effect, 1, &[BLUE]).draw(AREA);
+        assert!(svg.contains("1 rarer left out"), "{svg}");
     }
 }
