@@ -64,7 +64,7 @@ class CoreMetric:
         self._function = metric.function
         self._is_weighted = takes_weight(metric.function)
         self.greater_is_better = bool(metric.greater_is_better)
-        self.name = metric.name or getattr(metric.function, "__name__", "metric")
+        self.name = str(metric.name or getattr(metric.function, "__name__", "metric"))
 
     def value(self, prediction: bytes, target: bytes, weight: bytes) -> float:
         """Return the value of the metric; what goes wrong is an error of the parameter."""

@@ -42,8 +42,8 @@ class Objective:
     `raw_score` has the shape (n_samples,), or (n_samples, n_classes) for three or more classes.
     Rows may come in another order than those of X, and more than once (whole weights); the default
     method of `SwarmBoost` also fits to parts of the rows, on several threads. If only the
-    difference of score and target matters to the derivatives, which is tried on the training rows,
-    both may be passed less a constant.
+    difference of score and target matters to the derivatives, which is tried on the training
+    rows, both may be passed less a constant.
 
     Examples
     --------

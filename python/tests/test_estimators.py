@@ -132,8 +132,8 @@ def test_early_stopping_keeps_the_best_round(steps):
     assert part.best_iteration_ < 300 and part.validation_metrics_
     with pytest.raises(ValueError, match="early_stopping_rounds: needs validation rows"):
         GreedyBoostRegressor(**settings).fit(X, noisy)
-    with pytest.raises(ValueError, match="eval_set: expected one pair"):
-        GreedyBoostRegressor(**settings).fit(X, noisy, eval_set=[(X, noisy), (X, noisy)])
+    with pytest.raises(ValueError, match="eval_set: expected pairs"):
+        GreedyBoostRegressor(**settings).fit(X, noisy, eval_set=[(X, noisy), (X,)])
     with pytest.raises(ValueError, match="X_val, y_val: both"):
         GreedyBoostRegressor(**settings).fit(X, noisy, X_val=X)
 
