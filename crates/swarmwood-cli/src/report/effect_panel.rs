@@ -353,6 +353,7 @@ mod tests {
             objective: "squared".into(),
             base: vec![0.0],
             body: Body::Trees(Vec::new()),
+            calibration: Default::default(),
             provenance: Provenance::default(),
         }
     }

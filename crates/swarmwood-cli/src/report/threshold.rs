@@ -79,6 +79,7 @@ mod tests {
             objective: "logistic".into(),
             base: vec![0.0],
             body: Body::Trees(Vec::new()),
+            calibration: Default::default(),
             provenance: Provenance::default(),
         };
         // Probabilities of 0.5, about 0.88 and about 0.12.

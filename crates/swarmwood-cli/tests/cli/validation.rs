@@ -47,7 +47,7 @@ fn a_configuration_file_names_several_sets() {
 fn standard_input_is_one_set() {
     let dir = tables();
     dir.run(&format!("{TRAIN} --valid - --valid -"))
-        .ends(2, &["--valid: is '-' twice, but standard input has one set of rows; name files"]);
+        .ends(2, &["valid: is '-' twice, but standard input has one set of rows; name files"]);
     dir.run(&TRAIN.replace("auc", "rmse").replace("--json", "--valid a.csv"))
         .ends(2, &["is 'rmse', which is for targets of numbers"]);
 }

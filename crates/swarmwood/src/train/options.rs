@@ -49,7 +49,8 @@ impl TrainOptions {
         if self.pretrained.is_some() && !method.spec().takes_pretrained {
             refuse("pretrained", methods_that(|spec| spec.takes_pretrained).join(", "));
         }
-        if self.init_model.is_some() && !(method.spec().continues && !params.is_linear()) {
+        let can_continue = method.spec().continues && !params.is_linear();
+        if self.init_model.is_some() && !can_continue {
             let able = methods_that(|spec| spec.continues).join(", ");
             refuse("init_model", format!("that only add trees: {able} (not gblinear)"));
         }
