@@ -62,6 +62,9 @@ const MODELS = {
   counts: ["rooms", "--method greedy --objective poisson --trees 20 --depth 3"],
   logarithm: ["rooms", "--method greedy --objective squared-log --trees 20 --depth 3"],
   linear: ["price", "--method greedy --booster gblinear --trees 20"],
+  interval: ["price", "--trees 4 --max-leaves 8 --interval 0.9"],
+  adaptive: ["price", "--trees 4 --max-leaves 8 --interval 0.8 --interval-kind adaptive"],
+  decision: ["sold", "--trees 3 --max-leaves 6 --threshold 0.3"],
   default: ["price", ""],
 };
 
@@ -117,6 +120,7 @@ function readings() {
     controls,
     raw: numbers(output.dataset.raw),
     predicted: numbers(output.dataset.predicted),
+    shown: output.querySelector("strong").textContent,
     contributions: numbers(document.querySelector(".waterfall").dataset.contributions),
   };
 }
@@ -152,7 +156,9 @@ function compare(name, model, found) {
   const shap = numberRows(predict("--contributions"), 0);
   // The predicted class comes before the probabilities; its name may contain anything but a comma here.
   const isClass = model.classes.length > 0;
-  const predicted = numberRows(predict(), isClass ? 1 : 0);
+  const predictions = predict();
+  const predicted = numberRows(predictions, isClass ? 1 : 0);
+  const classes = predictions.trim().split("\n").slice(1).map((line) => line.split(",")[0]);
   let apart = 0;
   found.forEach((one, row) => {
     if (one.raw.join() !== raw[row].join()) faults.push(`row ${row}: raw ${one.raw}, expected ${raw[row]}`);
@@ -164,6 +170,7 @@ function compare(name, model, found) {
         faults.push(`row ${row}: predicted ${one.predicted}, expected ${predicted[row]}`);
       }
     });
+    if (isClass && one.shown !== classes[row]) faults.push(`row ${row}: ${one.shown}, expected ${classes[row]}`);
     const width = model.features.length + 1;
     const output = one.raw.length === 1 ? 0 : one.raw.indexOf(Math.max(...one.raw));
     shap[row].slice(output * width, (output + 1) * width).forEach((value, at) => {
@@ -295,7 +302,7 @@ async function checkPage(browser, name) {
   const found = [];
 
   for (let setting = 0; setting < SETTINGS; setting++) {
-    if (setting % 20 === 10) await page.locator(".starter input").fill(String(1 + Math.floor(rows.values.length * unit())));
+    if (setting % 20 === 10) await page.locator("[data-widget=whatif] .starter input").fill(String(1 + Math.floor(rows.values.length * unit())));
     for (let times = 0; times < 2; times++) await change(page, controls[Math.floor(controls.length * unit())], unit);
     found.push(await page.evaluate(readings));
   }
@@ -340,7 +347,7 @@ async function checkThreshold(page, name, model) {
   const place = model.classes.indexOf("yes");
   const faults = [];
   const slider = page.locator(".threshold input[type=range]");
-  const number = page.locator(".threshold input[type=number]");
+  const number = page.locator(".threshold .inputs input[type=number]");
   for (const step of ["0.5", "ArrowRight", "PageUp", "0.07", "Home", "End", "0.93", "ArrowLeft"]) {
     if (step.startsWith("0")) {
       await number.fill(step);
@@ -366,9 +373,9 @@ async function checkThreshold(page, name, model) {
 
 // Finds and applies the nearest change by clicks; then the goal is reached.
 async function applyNearest(page, model) {
-  await page.locator(".starter input").fill("3");
+  await page.locator("[data-widget=whatif] .starter input").fill("3");
   if (model.classes.length === 0) {
-    const now = Number(await page.locator(".prediction").first().getAttribute("data-predicted"));
+    const [now] = (await page.locator(".prediction").first().getAttribute("data-predicted")).split(" ").map(Number);
     await page.locator(".nearest input[type=number]").fill(String(now + Math.abs(now) * 0.1));
   }
   const before = await page.locator(".prediction strong").first().textContent();

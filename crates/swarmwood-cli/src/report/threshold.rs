@@ -22,6 +22,7 @@ pub fn threshold(model: &Model, evaluation: &TestEvaluation, fallback: Html) -> 
     let mut data = table;
     data["negative"] = json!(negative);
     data["positive"] = json!(positive);
+    data["threshold"] = json!(model.calibration.threshold.unwrap_or(0.5));
     data["file"] = json!(evaluation.file);
     script::widget("threshold", &data, fallback)
 }

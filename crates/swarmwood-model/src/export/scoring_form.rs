@@ -82,7 +82,7 @@ impl ScoringTree {
         ScoringTree { output, nodes: Vec::new(), leaves: vec![Leaf { value, cover: 0.0 }] }
     }
 
-    fn new(schema: &Schema, output: usize, tree: &Tree) -> ScoringTree {
+    pub(super) fn new(schema: &Schema, output: usize, tree: &Tree) -> ScoringTree {
         let nodes = tree.nodes.iter().map(|node| {
             let feature = node.split.feature as usize;
             let level_count = schema.features[feature].kind.levels().len();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::scoring_form::{ScoringForm, ScoringTest, ScoringTree};
+use crate::calibration::PredictionInterval;
 use crate::ensemble::{LinearFunction, LinearTerm, Model};
 use crate::schema::{Feature, Kind};
 use crate::tree::Child;
@@ -17,6 +18,9 @@ use crate::tree::Child;
 ///   up to it) or an array of category numbers (holds for these); `missing` is whether it holds for
 ///   missing values; a child `-1 - n` is leaf `n`. Node 0 is the root; a tree of one leaf has no
 ///   nodes.
+/// - `cut`, the raw score above which the second one of two classes is predicted
+/// - `interval`, null or `level`, `half_width` and `scale`: null, or a tree whose leaf values the
+///   half-width is multiplied by
 /// - `linear`, per output of a linear model the terms of the features: `[weight, centre]` of a
 ///   number, or one weight per category
 ///
@@ -29,9 +33,17 @@ pub fn scoring_json(model: &Model) -> Value {
         "classes": form.classes(),
         "link": form.link_name(),
         "base": form.base,
+        "cut": form.cut,
+        "interval": model.calibration.interval.as_ref().map(|found| interval(model, found)),
         "trees": form.trees.iter().map(tree).collect::<Vec<_>>(),
         "linear": form.linear.iter().map(linear).collect::<Vec<_>>(),
     })
+}
+
+fn interval(model: &Model, interval: &PredictionInterval) -> Value {
+    let scale =
+        interval.scale.as_ref().map(|scale| tree(&ScoringTree::new(&model.schema, 0, scale)));
+    json!({"level": interval.level, "half_width": interval.half_width, "scale": scale})
 }
 
 fn feature(feature: &Feature) -> Value {

@@ -104,7 +104,8 @@ class NearestChange {
   classReachable(low, high, slack) {
     if (high.length === 1) {
       const wanted = this.goal.class < 0 ? 1 - this.start : this.goal.class;
-      return wanted === 1 ? high[0] + slack > 0 : low[0] - slack <= 0;
+      const { cut } = this.scorer;
+      return wanted === 1 ? high[0] + slack > cut : low[0] - slack <= cut;
     }
     const wins = (one) => low.every((least, other) => other === one || high[one] + slack >= least);
     if (this.goal.class >= 0) return wins(this.goal.class);

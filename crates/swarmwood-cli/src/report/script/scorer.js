@@ -6,7 +6,8 @@
 class Scorer {
   constructor(tables) {
     Object.assign(this, tables);
-    for (const tree of this.trees) {
+    const scale = this.interval?.scale;
+    for (const tree of scale ? [...this.trees, scale] : this.trees) {
       for (const node of tree.nodes) {
         if (Array.isArray(node[1])) node[1] = new Set(node[1]);
       }
@@ -83,11 +84,11 @@ class Scorer {
     return powers.map((power) => power / total);
   }
 
-  /** The predicted number, or the number of the most probable class. */
+  /** The predicted number, or the number of the predicted class. */
   prediction(scores) {
     switch (this.link) {
       case "sigmoid":
-        return scores[0] > 0 ? 1 : 0;
+        return scores[0] > this.cut ? 1 : 0;
       case "softmax":
         return scores.reduce((best, score, output) => (score > scores[best] ? output : best), 0);
       case "exp":
@@ -97,6 +98,21 @@ class Scorer {
       default:
         return scores[0];
     }
+  }
+
+  /** The interval of a predicted number; null if the model has none. */
+  bounds(row, scores) {
+    if (this.interval === null) return null;
+    const { level, half_width: unit, scale } = this.interval;
+    const width = scale === null ? unit : unit * scale.leaves[this.leaf(scale, row)];
+    const centre = this.link === "expm1" ? scores[0] : this.prediction(scores);
+    const bounded = (end) => Math.min(Math.max(end, -Number.MAX_VALUE), Number.MAX_VALUE);
+    const ends = [bounded(centre - width), bounded(centre + width)];
+    const mapped = ends.map((end) => {
+      if (this.link === "exp") return Math.max(end, 0);
+      return this.link === "expm1" ? this.prediction([end]) : end;
+    });
+    return { level, lower: mapped[0], upper: mapped[1] };
   }
 
   /**

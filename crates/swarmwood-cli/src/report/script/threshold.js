@@ -4,7 +4,7 @@ class ThresholdChoice {
   constructor(host, data) {
     Object.assign(this, data);
     this.host = host;
-    this.at = (this.steps.length - 1) / 2;
+    this.at = Math.round(this.threshold * (this.steps.length - 1));
     this.build();
     this.update();
   }
@@ -12,9 +12,9 @@ class ThresholdChoice {
   build() {
     const id = uniqueId();
     const last = this.steps.length - 1;
-    this.slider = element("input", { type: "range", id, min: 0, max: 1, step: 1 / last, value: 0.5 });
+    this.slider = element("input", { type: "range", id, min: 0, max: 1, step: 1 / last, value: this.at / last });
     this.number = element("input", {
-      type: "number", min: 0, max: 1, step: 1 / last, value: 0.5, "aria-label": "threshold",
+      type: "number", min: 0, max: 1, step: 1 / last, value: this.at / last, "aria-label": "threshold",
     });
     const move = (input) => () => {
       const value = Number(input.value);

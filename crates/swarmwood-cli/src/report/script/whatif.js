@@ -220,6 +220,12 @@ class WhatIf {
       const change = predicted - scorer.prediction(before);
       parts.push(element("strong", {}, shown(predicted)),
         element("small", {}, change === 0 ? "at the start values" : `${signed(change)} from the start`));
+      const bounds = scorer.bounds(this.row, raw);
+      if (bounds !== null) {
+        this.output.dataset.predicted += ` ${bounds.lower} ${bounds.upper}`;
+        parts.push(element("small", {},
+          `${percent(bounds.level)} interval: ${shown(bounds.lower)} to ${shown(bounds.upper)}`));
+      }
     } else {
       const old = scorer.prediction(before);
       const change = old === predicted ? "" : `; ${scorer.classes[old]} at the start`;
