@@ -2,10 +2,9 @@
 //!
 //! A tree is monotone in a feature exactly if no leaf has a greater value than a leaf that rows pass
 //! to when the feature grows, so that its leaves are partially ordered. Under a flat penalty the
-//! best values in that order are an isotonic regression. Under the hierarchical one, inner nodes
-//! are solved for together with leaves that stay tied, and then leaves by isotonic regression, in
-//! turn: the problem is jointly convex, so that this converges to its minimum, at once if the ties
-//! are those of the minimum.
+//! best values in that order are an isotonic regression. Under the hierarchical one, the values of
+//! inner nodes and those of leaves are solved for in turn, each exactly: the problem is jointly
+//! convex, so that this converges to its minimum.
 
 use swarmwood_model::Child;
 
@@ -16,14 +15,11 @@ use crate::constraints::Constraints;
 use crate::isotonic::PartialOrder;
 use crate::split::Ridge;
 
-/// Maximum number of projections, of those after solving with ties, and the share of the largest value that one must move some value for
-/// another one to follow.
-const PROJECTIONS: usize = 50;
-const TIED_ROUNDS: usize = 10;
-const TOLERANCE: f64 = 1e-7;
-
-/// Trees with more leaves have too many equations to solve at once.
-const MOST_SOLVED_LEAVES: usize = 64;
+/// Maximum number of turns with the same ties, and of ties, and the share of the largest value that a
+/// turn must move some value for another one to follow.
+const TURNS: usize = 50;
+const PROJECTIONS: usize = 10;
+const TURN_TOLERANCE: f64 = 1e-6;
 
 /// The order that constraints ask of the leaves of a tree.
 pub(crate) fn leaf_order(
@@ -54,24 +50,31 @@ pub(super) fn solve_in_order(
     }
 
     let nodes = InnerNodes::new(tree);
-    let mut values = order.project(free, &weights);
-    for round in 0..PROJECTIONS {
-        // Ties that change back and forth end with turns that never raise the value.
-        let is_tied = tree.leaves.len() <= MOST_SOLVED_LEAVES && round < TIED_ROUNDS;
-        let inner = match is_tied {
-            true => TiedSystem::new(&nodes, quadratics, lambda, &values).solve(),
-            false => nodes.values(&values),
-        };
-        let parent = |leaf: usize| nodes.of_leaf[leaf].map_or(0.0, |node| inner[node]);
-        let target =
-            |(leaf, quadratic): (usize, &LeafQuadratic)| settled(quadratic, lambda, parent(leaf));
-        let targets: Vec<f64> = quadratics.iter().enumerate().map(target).collect();
-        let next = order.project(&targets, &weights);
+    let mut targets = free.to_vec();
+    let mut values = order.project(&targets, &weights);
+    for _ in 0..PROJECTIONS {
+        // Which leaves are tied changes seldom: with the same ties, a turn takes no projection.
+        let ties = Ties::new(&values);
+        let mut tied = values.clone();
+        for _ in 0..TURNS {
+            let inner = nodes.values(&tied);
+            let parent = |leaf: usize| nodes.of_leaf[leaf].map_or(0.0, |node| inner[node]);
+            let of_leaf = quadratics.iter().enumerate().zip(&mut targets);
+            of_leaf.for_each(|((leaf, quadratic), target)| {
+                *target = settled(quadratic, lambda, parent(leaf));
+            });
+            let next = ties.means(&targets, &weights);
+            let moved = distance(&next, &tied);
+            tied = next;
+            if moved <= TURN_TOLERANCE {
+                break;
+            }
+        }
 
-        let largest = next.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-        let moved = next.iter().zip(&values).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+        let next = order.project(&targets, &weights);
+        let moved = distance(&next, &values);
         values = next;
-        if moved <= TOLERANCE * largest {
+        if moved <= TURN_TOLERANCE {
             break;
         }
     }
@@ -79,97 +82,46 @@ pub(super) fn solve_in_order(
     RidgeSolution { values, penalty }
 }
 
-/// The normal equations of inner nodes and of leaf values, where leaves that share a value keep sharing
-/// one. Unknowns are the inner nodes, children first, and then the shared values.
-struct TiedSystem {
-    unknowns: usize,
-    inner: usize,
-    /// Row by row, the right side last.
-    rows: Vec<f64>,
+/// The largest difference, as a share of the largest value.
+fn distance(values: &[f64], others: &[f64]) -> f64 {
+    let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    let pairs = values.iter().zip(others);
+    let moved = pairs.fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+    if moved > 0.0 { moved / largest.max(f64::MIN_POSITIVE) } else { 0.0 }
 }
 
-impl TiedSystem {
-    fn new(
-        nodes: &InnerNodes,
-        quadratics: &[LeafQuadratic],
-        lambda: f64,
-        values: &[f64],
-    ) -> TiedSystem {
-        let (place, shared) = ties(values);
-        let inner = nodes.of_node.len();
-        let unknowns = inner + shared;
-        let mut system = TiedSystem { unknowns, inner, rows: vec![0.0; unknowns * (unknowns + 1)] };
-        // The last node comes first, so that eliminations meet children before their parents.
-        let of_node = |node: usize| inner - 1 - node;
-
-        for (node, parent) in nodes.of_node.iter().enumerate() {
-            system.pull(of_node(node), parent.map(of_node), lambda);
-        }
-        for (leaf, quadratic) in quadratics.iter().enumerate() {
-            let at = inner + place[leaf];
-            system.pull(at, nodes.of_leaf[leaf].map(of_node), lambda);
-            *system.cell(at, at) += quadratic.h;
-            *system.cell(at, unknowns) += quadratic.b;
-        }
-        system
-    }
-
-    fn cell(&mut self, row: usize, column: usize) -> &mut f64 {
-        &mut self.rows[row * (self.unknowns + 1) + column]
-    }
-
-    /// Adds `λ/2` times the squared difference of two unknowns, or of one from zero.
-    fn pull(&mut self, at: usize, to: Option<usize>, lambda: f64) {
-        *self.cell(at, at) += lambda;
-        if let Some(to) = to {
-            *self.cell(to, to) += lambda;
-            *self.cell(at, to) -= lambda;
-            *self.cell(to, at) -= lambda;
-        }
-    }
-
-    /// The values of the inner nodes, by elimination; the system is positive definite where λ is
-    /// positive, and an unknown without weight is zero.
-    fn solve(mut self) -> Vec<f64> {
-        let (count, width) = (self.unknowns, self.unknowns + 1);
-        for pivot in 0..count {
-            let (above, below) = self.rows.split_at_mut((pivot + 1) * width);
-            let row = &above[pivot * width..];
-            if row[pivot] <= 0.0 {
-                continue;
-            }
-            for other in below.chunks_exact_mut(width) {
-                let factor = other[pivot] / row[pivot];
-                if factor != 0.0 {
-                    let cells = other[pivot..].iter_mut().zip(&row[pivot..]);
-                    cells.for_each(|(cell, above)| *cell -= factor * above);
-                }
-            }
-        }
-
-        let mut values = vec![0.0; count];
-        for at in (0..count).rev() {
-            let row = &self.rows[at * width..][..width];
-            let known: f64 = (at + 1..count).map(|other| row[other] * values[other]).sum();
-            values[at] = if row[at] > 0.0 { (row[count] - known) / row[at] } else { 0.0 };
-        }
-        values.truncate(self.inner);
-        values.reverse();
-        values
-    }
+/// Leaves that share a value.
+struct Ties {
+    /// The first leaf with the value of each leaf.
+    first: Vec<usize>,
 }
 
-/// Numbers leaves by their value: equal values share a number. Also how many numbers there are.
-fn ties(values: &[f64]) -> (Vec<usize>, usize) {
-    let mut by_value: Vec<usize> = (0..values.len()).collect();
-    by_value.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let (mut place, mut count) = (vec![0; values.len()], 0);
-    for (at, &leaf) in by_value.iter().enumerate() {
-        let is_new = at == 0 || values[by_value[at - 1]] != values[leaf];
-        count += usize::from(is_new);
-        place[leaf] = count - 1;
+impl Ties {
+    fn new(values: &[f64]) -> Ties {
+        let mut by_value: Vec<usize> = (0..values.len()).collect();
+        by_value.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+        let mut first: Vec<usize> = (0..values.len()).collect();
+        for pair in by_value.windows(2) {
+            if values[pair[0]] == values[pair[1]] {
+                first[pair[1]] = first[pair[0]];
+            }
+        }
+        Ties { first }
     }
-    (place, count)
+
+    /// The weighted mean of the targets of tied leaves, for each leaf.
+    fn means(&self, targets: &[f64], weights: &[f64]) -> Vec<f64> {
+        let mut sums = vec![[0.0; 2]; targets.len()];
+        for (leaf, &first) in self.first.iter().enumerate() {
+            sums[first][0] += weights[leaf];
+            sums[first][1] += weights[leaf] * targets[leaf];
+        }
+        let mean = |(leaf, &first): (usize, &usize)| match sums[first] {
+            [weight, sum] if weight > 0.0 => sum / weight,
+            _ => targets[leaf],
+        };
+        self.first.iter().enumerate().map(mean).collect()
+    }
 }
 
 /// The inner nodes of a tree, parents before children.
