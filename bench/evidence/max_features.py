@@ -172,8 +172,8 @@ def table_of(lines: list[dict], names: tuple[str, ...], size: str) -> tuple[str,
 def tell(lines: list[dict], request: Request) -> Page:
     """One table per number of columns and group of sets."""
     page = Page(TITLE, SEEDS)
-    note = """RMSE of numbers, log loss of classes, on test rows; mean over the splits. The last line
-is the geometric mean of the ratios. Constants of the selection were chosen on the sets for
+    note = """RMSE of numbers, log loss of classes, on test rows; mean over the splits. The last
+line is the geometric mean of the ratios. Constants of the selection were chosen on the sets for
 development alone."""
     page.section("Losses", note)
     for size in SIZES:

@@ -9,7 +9,9 @@ def test_every_contender_has_the_same_splits(tmp_path):
     request = Request("max-features", tmp_path, tmp_path, tmp_path, tmp_path, quick=True)
     jobs = list(max_features.plan(request))
     assert {job.contender for job in jobs} == set(CONTENDERS)
-    cells = {who: {(j.name, j.split, j.size) for j in jobs if j.contender == who} for who in CONTENDERS}
+    cells = {
+        who: {(j.name, j.split, j.size) for j in jobs if j.contender == who} for who in CONTENDERS
+    }
     assert len({frozenset(known) for known in cells.values()}) == 1
     assert not set(DEVELOPMENT) & set(CONFIRMATION)
 

@@ -21,8 +21,8 @@ use crate::isotonic::PartialOrder;
 pub struct Constraints {
     /// The direction of each feature; features beyond the end have none.
     monotone: Vec<Option<Direction>>,
-    /// Groups of features, ascending; features may be on one path only if a group holds all of them.
-    /// None if there are no groups.
+    /// Groups of features, ascending; features may be on one path only if a group holds all of
+    /// them. None if there are no groups.
     interactions: Vec<Vec<usize>>,
 }
 

@@ -1,7 +1,7 @@
 //! Ensembles under a feature budget.
 //!
-//! Features are chosen on all rows, for the model, and again on the training rows of every fold, for
-//! the candidates that are fitted to that fold: cross-validated scores include what the choice
+//! Features are chosen on all rows, for the model, and again on the training rows of every fold,
+//! for the candidates that are fitted to that fold: cross-validated scores include what the choice
 //! costs, and held-out rows have no part in it.
 
 use std::ops::Range;
@@ -39,8 +39,8 @@ pub struct FeatureBudgetReport {
     pub folds: usize,
     /// What they cost together.
     pub cost: f64,
-    /// Cross-validated metrics of a greedy candidate under the budget, and of the same candidate with
-    /// all features; both empty if there was no time for them.
+    /// Cross-validated metrics of a greedy candidate under the budget, and of the same candidate
+    /// with all features; both empty if there was no time for them.
     pub within_budget: Vec<CrossValidatedMetric>,
     /// The same with all features.
     pub all_features: Vec<CrossValidatedMetric>,
@@ -127,8 +127,8 @@ impl<'a> FeatureChoice<'a> {
 }
 
 impl EnsembleSearch<'_> {
-    /// Chooses features on the training rows of some folds, and leaves only these in the folds. False
-    /// if the run is interrupted before.
+    /// Chooses features on the training rows of some folds, and leaves only these in the folds.
+    /// False if the run is interrupted before.
     pub(super) fn choose_in_folds(
         &mut self,
         folds: Range<usize>,

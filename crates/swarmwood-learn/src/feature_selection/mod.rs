@@ -1,9 +1,9 @@
 //! Chooses the few features that a model may use, jointly.
 //!
 //! A set of features is worth what a small greedily boosted ensemble that uses no other feature
-//! loses on held-out rows (`score`). The search (`search`) shrinks the set of all features, first by
-//! the gain of their splits and then by the loss that leaving one out costs, grows another set from
-//! nothing, and lets the better of the two exchange features.
+//! loses on held-out rows (`score`). The search (`search`) shrinks the set of all features, first
+//! by the gain of their splits and then by the loss that leaving one out costs, grows another set
+//! from nothing, and lets the better of the two exchange features.
 
 mod score;
 mod search;

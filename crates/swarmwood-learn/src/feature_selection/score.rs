@@ -74,8 +74,8 @@ impl SubsetScore {
     }
 }
 
-/// The result of one fit: the losses and the weight of its held-out rows, the gain of each feature of
-/// the schema, and the trees that it grew.
+/// The result of one fit: the losses and the weight of its held-out rows, the gain of each feature
+/// of the schema, and the trees that it grew.
 struct SubsetFit {
     losses: Vec<f64>,
     weight: f64,
@@ -199,8 +199,8 @@ impl<'a> SubsetScorer<'a> {
         Ok(Some(sets.iter().map(|set| self.known[set].clone()).collect()))
     }
 
-    /// The gain of the splits of each feature of the schema, in ensembles of these features; with as
-    /// many trees as there is work left for.
+    /// The gain of the splits of each feature of the schema, in ensembles of these features; with
+    /// as many trees as there is work left for.
     pub fn gains(&mut self, features: &[usize]) -> Result<Option<Vec<f64>>, BackendError> {
         let outputs = self.set.objective.outputs() as u64;
         let left = self.most_work.saturating_sub(self.work);

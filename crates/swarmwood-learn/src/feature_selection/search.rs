@@ -193,8 +193,8 @@ impl<'s, 'a> SubsetSearch<'s, 'a> {
             .collect()
     }
 
-    /// Tries to leave a feature out, to add one, and to exchange some that are missed least for some
-    /// that are missed most.
+    /// Tries to leave a feature out, to add one, and to exchange some that are missed least for
+    /// some that are missed most.
     fn exchange(&mut self, best: &mut Option<ScoredSet>) -> Result<bool, BackendError> {
         let Some(ScoredSet { features, .. }) = best.clone() else { return Ok(true) };
         let smaller: Vec<Vec<usize>> =
@@ -221,8 +221,8 @@ impl<'s, 'a> SubsetSearch<'s, 'a> {
         self.consider(moves, best)
     }
 
-    /// Takes the best of some sets if it is better than the best so far by more than chance; false if
-    /// there is no time to compare them.
+    /// Takes the best of some sets if it is better than the best so far by more than chance; false
+    /// if there is no time to compare them.
     fn consider(
         &mut self,
         sets: Vec<Vec<usize>>,

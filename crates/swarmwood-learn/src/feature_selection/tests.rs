@@ -1,5 +1,5 @@
-//! Planted features are found, expensive copies are avoided, no budget is ever exceeded, and neither
-//! threads nor backends change the choice.
+//! Planted features are found, expensive copies are avoided, no budget is ever exceeded, and
+//! neither threads nor backends change the choice.
 
 use swarmwood_model::{Feature, Kind};
 use swarmwood_search::rng::Stream;

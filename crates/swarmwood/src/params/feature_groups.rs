@@ -9,7 +9,8 @@ use crate::error::Violation;
 use crate::message::ParamValue;
 
 /// Which features may be together on a path of a tree: `none` for all of them, `pairwise`,
-/// `no_interactions`, or groups such as `age,income;region,*`, where names may be in double quotes and
+/// `no_interactions`, or groups such as `age,income;region,*`, where names may be in double quotes
+/// and
 /// `*` stands for every feature that no group names. In JSON the groups are lists of names or
 /// positions.
 ///
@@ -47,9 +48,9 @@ pub enum GroupMember {
 }
 
 impl FeatureGroups {
-    /// Groups of positions in a schema, with one more for the features that are in none of them; none
-    /// if all features may interact. A violation of `parameter` for each name that the schema does
-    /// not have.
+    /// Groups of positions in a schema, with one more for the features that are in none of them;
+    /// none if all features may interact. A violation of `parameter` for each name that the schema
+    /// does not have.
     pub fn resolve(
         &self,
         schema: &Schema,
