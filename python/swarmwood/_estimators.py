@@ -84,6 +84,10 @@ class GreedyBoostClassifier(Rules, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. A dict of feature names, or a list with one value per
         feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Or a list of lists or sets of feature names or positions.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. A whole number from 0 to 1048576.
@@ -157,6 +161,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         early_stopping_rounds: int = 0,
         eval_metric: Any = "auto",
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -195,6 +200,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -302,6 +308,10 @@ class GreedyBoostRegressor(Rules, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. A dict of feature names, or a list with one value per
         feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Or a list of lists or sets of feature names or positions.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. A whole number from 0 to 1048576.
@@ -370,6 +380,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         early_stopping_rounds: int = 0,
         eval_metric: Any = "auto",
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -408,6 +419,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.early_stopping_rounds = early_stopping_rounds
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -493,6 +505,10 @@ class SwarmBoostClassifier(Rules, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm. A dict of feature names, or a list
         with one value per feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Only with swarm. Or a list of lists or sets of feature names or positions.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. Only with swarm. A whole number from 0 to 1048576.
@@ -604,6 +620,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         objective: Any = "auto",
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -647,6 +664,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.objective = objective
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -760,6 +778,10 @@ class SwarmBoostRegressor(Rules, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm. A dict of feature names, or a list
         with one value per feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Only with swarm. Or a list of lists or sets of feature names or positions.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. Only with swarm. A whole number from 0 to 1048576.
@@ -864,6 +886,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -907,6 +930,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -1039,6 +1063,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
         a list with one value per feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Only with cart. Or a list of lists or sets of feature names or positions.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -1129,6 +1157,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         random_state: Any = None,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
@@ -1173,6 +1202,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.random_state = random_state
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
@@ -1272,6 +1302,10 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         Features in which predictions never fall (+) or never rise (-) as the value grows;
         missing values are not compared. Only with swarm-tree, cart. A dict of feature names, or
         a list with one value per feature.
+    interaction_cst : Any, default=None
+        Which features may interact: those on one path of a tree must all be in one group, where
+        * is every feature that no group names; features in no group are a group of their own.
+        Only with cart. Or a list of lists or sets of feature names or positions.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -1344,6 +1378,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
+        interaction_cst: Any = None,
         interval: float = 0.0,
         interval_kind: str = "constant",
         population: int | str = "auto",
@@ -1380,6 +1415,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.interval = interval
         self.interval_kind = interval_kind
         self.population = population
