@@ -67,14 +67,16 @@ pub fn output_names(model: &Model) -> Vec<String> {
 ///
 /// ```
 /// use swarmwood::effects::feature_effect;
-/// use swarmwood::params::{Auto, Method, Params};
+/// use swarmwood::params::{Auto, Method, Params, Prune};
 /// use swarmwood::predict::Scorer;
-/// use swarmwood::read::{ReadOptions, Source, training};
+/// use swarmwood::read::{ReadOptions, Source, TaskChoice, training};
 ///
 /// let csv = b"x,y\n1,10\n2,10\n3,10\n4,30\n5,30\n6,30\n";
-/// let options = ReadOptions { target: "y".into(), ..ReadOptions::default() };
+/// let task = TaskChoice::Regression;
+/// let options = ReadOptions { target: "y".into(), task, ..ReadOptions::default() };
 /// let rows = training(&Source::Bytes("steps.csv".into(), csv), &options)?;
-/// let params = Params { min_leaf: Auto::Is(1), ..Params::of(Method::CART) }.check()?;
+/// let (min_leaf, prune) = (Auto::Is(1), Prune::None);
+/// let params = Params { min_leaf, prune, ..Params::of(Method::CART) }.check()?;
 /// let model = swarmwood::train::train(&rows, None, &params, &mut |_| {})?.model;
 /// let effect = feature_effect(&Scorer::new(&model, None, 1)?, &rows.sample(), 0)?;
 /// let effect = effect.expect("the tree tests x");
