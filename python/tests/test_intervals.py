@@ -19,15 +19,17 @@ def rows(seed, count):
     return X, 3 * X[:, 0] + noise
 
 
+# A single tree of four fifths of the rows is clearly worse than that of all rows, which makes its
+# intervals too wide; none may be too narrow.
 @pytest.mark.parametrize(
-    "estimator",
+    ("estimator", "excess"),
     [
-        SwarmBoostRegressor(total_leaves=32),
-        GreedyBoostRegressor(n_estimators=30),
-        SwarmTreeRegressor(method="cart"),
+        (SwarmBoostRegressor(total_leaves=32), 0.03),
+        (GreedyBoostRegressor(n_estimators=30), 0.03),
+        (SwarmTreeRegressor(method="cart"), 0.06),
     ],
 )
-def test_intervals_cover_what_they_promise(estimator):
+def test_intervals_cover_what_they_promise(estimator, excess):
     X, y = rows(1, 1500)
     X_new, y_new = rows(2, 4000)
     widths = {}
@@ -38,7 +40,7 @@ def test_intervals_cover_what_they_promise(estimator):
         predicted = model.predict(X_new)
         assert ((ends[:, 0] <= predicted) & (predicted <= ends[:, 1])).all()
         covered = (ends[:, 0] <= y_new) & (y_new <= ends[:, 1])
-        assert covered.mean() == pytest.approx(0.8, abs=0.045)
+        assert 0.8 - 0.03 < covered.mean() < 0.8 + excess
         widths[kind] = ends[:, 1] - ends[:, 0]
     assert np.ptp(widths["constant"]) < 1e-9
     wide, narrow = (widths["adaptive"][rows].mean() for rows in (X_new[:, 1] > 0, X_new[:, 1] <= 0))
