@@ -381,6 +381,35 @@ class Estimator(BaseEstimator):
             return values
         return values.reshape(len(values), self._model.outputs, -1)
 
+    def predict_reasons(self, X: Any, k: int = 3) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the features that contribute most to each prediction.
+
+        Contributions are exact (TreeSHAP), to the raw score; with three or more classes, to that
+        of the most probable class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Samples.
+        k : int, default=3
+            Features per sample, at most all of them.
+
+        Returns
+        -------
+        features : ndarray of shape (n_samples, k)
+            Feature names, the one with the largest absolute contribution first.
+        contributions : ndarray of shape (n_samples, k)
+            Their contributions.
+        """
+        values = self._contributions(X)
+        if values.ndim == 3:
+            best = self._predict(X, "raw").argmax(axis=1)
+            values = values[np.arange(len(values)), best]
+        values = values[:, :-1]
+        order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
+        names = np.array(self._feature_names(), dtype=object)
+        return names[order], np.take_along_axis(values, order, axis=1)
+
     def _check_interval(self, method: str) -> None:
         """Raise an error if the model was fitted without `interval`."""
         check_is_fitted(self, "_model")

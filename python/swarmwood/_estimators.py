@@ -107,6 +107,10 @@ class GreedyBoostClassifier(Rules, Classifier):
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -168,6 +172,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
+        points: str | None = None,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -207,6 +212,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
+        self.points = points
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -327,6 +333,10 @@ class GreedyBoostRegressor(Rules, Regressor):
         How wide intervals of numbers are. One of 'constant' (the same width for all rows);
         'adaptive' (wider where errors are larger: a small tree predicts their size from the
         features).
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -386,6 +396,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
+        points: str | None = None,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -425,6 +436,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
+        self.points = points
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -529,6 +541,10 @@ class SwarmBoostClassifier(Rules, Classifier):
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -627,6 +643,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
+        points: str | None = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -671,6 +688,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
+        self.points = points
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -798,6 +816,10 @@ class SwarmBoostRegressor(Rules, Regressor):
         How wide intervals of numbers are. One of 'constant' (the same width for all rows);
         'adaptive' (wider where errors are larger: a small tree predicts their size from the
         features).
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -892,6 +914,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
+        points: str | None = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -936,6 +959,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
+        self.points = points
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1078,6 +1102,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
@@ -1161,6 +1189,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
+        points: str | None = None,
         population: int | str = "auto",
         iterations: int | None = None,
         alpha: float = 0.45,
@@ -1206,6 +1235,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
+        self.points = points
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1313,6 +1343,10 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         How wide intervals of numbers are. One of 'constant' (the same width for all rows);
         'adaptive' (wider where errors are larger: a small tree predicts their size from the
         features).
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree,
@@ -1381,6 +1415,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         interaction_cst: Any = None,
         interval: float = 0.0,
         interval_kind: str = "constant",
+        points: str | None = None,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -1418,6 +1453,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.interaction_cst = interaction_cst
         self.interval = interval
         self.interval_kind = interval_kind
+        self.points = points
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1481,6 +1517,10 @@ class TreeSumClassifier(Rules, Classifier):
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1516,6 +1556,7 @@ class TreeSumClassifier(Rules, Classifier):
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
+        points: str | None = None,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -1536,6 +1577,7 @@ class TreeSumClassifier(Rules, Classifier):
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
+        self.points = points
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -1602,6 +1644,10 @@ class TreeSumRegressor(Rules, Regressor):
         How wide intervals of numbers are. One of 'constant' (the same width for all rows);
         'adaptive' (wider where errors are larger: a small tree predicts their size from the
         features).
+    points : str | None, default=None
+        Whole points that the leaves of trees may have, times one unit for all; the points of
+        all leaves are searched together. None, or a range of whole numbers from 0 to at most
+        10000 such as 0..100.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1635,6 +1681,7 @@ class TreeSumRegressor(Rules, Regressor):
         validation_fraction: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
+        points: str | None = None,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -1655,6 +1702,7 @@ class TreeSumRegressor(Rules, Regressor):
         self.validation_fraction = validation_fraction
         self.interval = interval
         self.interval_kind = interval_kind
+        self.points = points
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features

@@ -41,6 +41,11 @@ pub fn command() -> Command {
             "contributions",
             "contribution of each feature to the raw score (exact SHAP values)",
         ))
+        .arg(flags::count_flag(
+            "reasons",
+            "K",
+            "add the K features with the largest contributions to the prediction of each row",
+        ))
         .arg(flags::switch_flag(
             "safe-csv",
             "put an apostrophe before class names that spreadsheets would take for formulas",
@@ -72,6 +77,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         source: &source,
         options: &options.read,
         what: prediction_columns(flags),
+        reasons: flags::count_value(flags, "reasons").unwrap_or(0),
         safe_csv: flags.get_flag("safe-csv"),
     };
 

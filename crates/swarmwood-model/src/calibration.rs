@@ -13,6 +13,8 @@ pub struct Calibration {
     pub interval: Option<PredictionInterval>,
     /// Classes: the set of classes that are predicted together.
     pub class_sets: Option<ClassSets>,
+    /// The unit of points: every leaf value is a whole number of them.
+    pub points_unit: Option<f64>,
 }
 
 /// An interval around a predicted number that contains the target with a given probability.

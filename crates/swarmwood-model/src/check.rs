@@ -97,6 +97,11 @@ pub enum ModelError {
          probability from 0 to 1"
     )]
     ClassSets,
+    /// Leaf values are no whole numbers of points.
+    #[error(
+        "the unit of points must be above 0, and the values of all leaves whole numbers of units"
+    )]
+    Points,
     /// The last round is incomplete.
     #[error("{trees} trees are not a whole number of rounds of {outputs} trees each")]
     Rounds {
@@ -327,7 +332,7 @@ impl Model {
     }
 
     fn check_calibration(&self) -> Result<(), ModelError> {
-        let Calibration { threshold, interval, class_sets } = &self.calibration;
+        let Calibration { threshold, interval, class_sets, points_unit } = &self.calibration;
         let classes = self.link.is_classification();
         let is_share = |share: f64| share > 0.0 && share < 1.0;
         if let Some(interval) = interval {
@@ -346,6 +351,14 @@ impl Model {
             let is_probability = (0.0..=1.0).contains(&sets.min_probability);
             if !classes || !is_share(sets.level) || !is_probability {
                 return Err(ModelError::ClassSets);
+            }
+        }
+        if let Some(unit) = *points_unit {
+            let is_whole = |value: f64| (value / unit - (value / unit).round()).abs() <= 1e-6;
+            let values = self.members().iter().flat_map(|member| member.shape.values());
+            let has_trees = matches!(self.body, Body::Trees(_));
+            if !(has_trees && unit > 0.0 && unit.is_finite() && values.into_iter().all(is_whole)) {
+                return Err(ModelError::Points);
             }
         }
         match *threshold {

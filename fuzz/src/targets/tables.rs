@@ -183,8 +183,13 @@ fn run_scoring(input: &[u8]) -> bool {
     ][usize::from(first) % 4];
     with_source("input", bytes, |source| {
         let options = ReadOptions::default();
-        let request =
-            PredictionRequest { source, options: &options, what, safe_csv: first & 8 != 0 };
+        let request = PredictionRequest {
+            source,
+            options: &options,
+            what,
+            safe_csv: first & 8 != 0,
+            reasons: usize::from(first & 16 != 0),
+        };
         let mut out = Vec::new();
         let written = write_csv(scorer(), &request, &mut out, Path::new("out"), &|| true);
         let Ok(report) = written else { return false };

@@ -82,7 +82,9 @@ fn parameter(spec: &ParamSpec, bytes: &mut ByteSource<'_>) -> String {
                 ["none", "a:+", "a:1,b:2", "[1]", "[1,-1]", "[0,1,0]", "[-1,0,1,0]", "absent:+"];
             bytes.choose(&texts).into()
         }
-        AllowedValues::Text(_) => bytes.choose(&["none", "f1", "cost=5:1", "recall=0.5"]).into(),
+        AllowedValues::Text(_) => {
+            bytes.choose(&["none", "f1", "cost=5:1", "recall=0.5", "0..100", "0..1"]).into()
+        }
         AllowedValues::Whole { min, max } => {
             let largest = if COSTS.contains(&spec.name) { min + 6 } else { max };
             let number = match bytes.below(8) {

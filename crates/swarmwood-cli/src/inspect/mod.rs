@@ -176,6 +176,7 @@ fn model_json(model: &Model, importances: &[(&str, Importance)]) -> Value {
         "importances": importances,
         "interactions": interactions_json(model),
         "threshold": summary.calibration.threshold,
+        "points_unit": summary.calibration.points_unit,
         "interval": summary.calibration.interval.as_ref().map(|interval| json!({
             "level": interval.level,
             "half_width": interval.half_width,

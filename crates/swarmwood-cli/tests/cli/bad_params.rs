@@ -175,7 +175,11 @@ fn random_value(spec: &ParamSpec, rng: &mut TestRng) -> String {
             ["none", "[1,0]", "absent:+"][(rng.unit() * 3.0) as usize].to_string()
         }
         AllowedValues::Text(_) => {
-            ["none", "f1", "cost=5:1", "recall=0.5"][(rng.unit() * 4.0) as usize].to_string()
+            let texts = match spec.name {
+                "points" => ["none", "0..100", "7", "0..1"],
+                _ => ["none", "f1", "cost=5:1", "recall=0.5"],
+            };
+            texts[(rng.unit() * 4.0) as usize].to_string()
         }
         // More threads and trees than this only take time.
         AllowedValues::Whole { min, max } => {

@@ -20,6 +20,7 @@ mod kills;
 mod memory;
 mod outputs;
 mod papers;
+mod points;
 mod reports;
 mod rules;
 mod scratch;

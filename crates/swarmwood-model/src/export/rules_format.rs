@@ -4,6 +4,7 @@
 //! Thresholds are written with as many digits as are needed to read the same number again, so that
 //! the rules decide as the model does; only predicted numbers are rounded, and only in text for readers.
 
+use super::rules_text::points;
 use super::{
     ExportContent, ExportError, ExportFormat, ExportInput, ExportOption, ExportOptions, FormatSpec,
     OptionValues, UnsupportedModel,
@@ -168,11 +169,21 @@ pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
                           exp(score) over all classes"
             .to_string(),
     };
+    let score = match rules.model.calibration.points_unit {
+        Some(unit) => {
+            format!("the score is the intercept plus {unit} times the total points; {score}")
+        }
+        None => score,
+    };
+    let sum = match rules.model.calibration.points_unit {
+        Some(_) => "the points of these rules are added up",
+        None => "its score is the intercept plus their points",
+    };
     let rows = rules.rows.map_or(String::new(), |rows| format!("{rows} "));
     vec![
         format!(
-            "{} with {}: one rule of each group applies to a row, and its score is the intercept \
-             plus their points; where no rule is listed, there are none",
+            "{} with {}: one rule of each group applies to a row, and {sum}; where no rule is \
+             listed, there are none",
             quantity(groups, "group"),
             quantity(splits, "split")
         ),
@@ -193,6 +204,46 @@ pub(super) fn output_names(rules: &AdditiveRules<'_>) -> Vec<String> {
             .map(|at| classes.get(at).cloned().unwrap_or_else(|| at.to_string()))
             .collect(),
     }
+}
+
+/// The points of a leaf value: a whole number if the model has a unit, else the value itself.
+pub(super) fn shown_points(rules: &AdditiveRules<'_>, value: f64) -> String {
+    match rules.model.calibration.points_unit {
+        Some(unit) => format!("{:+}", (value / unit).round() as i64),
+        None => points(value),
+    }
+}
+
+/// Total points and what they predict, for models of whole points with one score: from the least
+/// total to the largest in about ten steps.
+pub(super) fn totals(rules: &AdditiveRules<'_>) -> Vec<(i64, String)> {
+    let (Some(unit), &[base]) = (rules.model.calibration.points_unit, &rules.model.base[..]) else {
+        return Vec::new();
+    };
+    let extreme = |choose: fn(f64, f64) -> f64| {
+        let of_group = |group: &AdditiveGroup| {
+            let points = group.rules.iter().filter_map(|rule| rule.points.first().copied());
+            points.reduce(choose).unwrap_or(0.0)
+        };
+        (rules.groups.iter().map(of_group).sum::<f64>() / unit).round() as i64
+    };
+    let (least, most) = (extreme(f64::min), extreme(f64::max));
+    let step = ((most - least) / 10).max(1);
+    let link = rules.model.link;
+    let told = |total: i64| {
+        let raw = base + unit * total as f64;
+        if link == Link::Sigmoid {
+            let mut probabilities = Vec::new();
+            link.probabilities(&[raw], &mut probabilities);
+            return (total, percent(probabilities[1]));
+        }
+        (total, short(link.number(raw)))
+    };
+    let mut totals: Vec<i64> = (least..=most).step_by(step as usize).collect();
+    if totals.last() != Some(&most) {
+        totals.push(most);
+    }
+    totals.into_iter().map(told).collect()
 }
 
 /// The support of a rule with points; empty if it is unknown.

@@ -52,6 +52,7 @@ fn sum_to_json(rules: &AdditiveRules<'_>) -> String {
         "counted_on_data": rules.counted_on_data,
         "link": link,
         "intercept": rules.model.base,
+        "points_unit": rules.model.calibration.points_unit,
         "groups": rules.groups.iter().map(|one| group(rules, one)).collect::<Vec<_>>(),
     });
     format!("{object:#}\n")

@@ -1,7 +1,8 @@
 //! Decision rules as a table of Markdown.
 
 use super::rules_format::{
-    RulesFormat, output_names, points_of, rule_support, sum_summary, summary, support,
+    RulesFormat, output_names, points_of, rule_support, shown_points, sum_summary, summary,
+    support, totals,
 };
 use super::rules_text::{phrase, points, prediction};
 use crate::number_format::{percent, short};
@@ -65,12 +66,22 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
                 false => conditions.join(" **and** "),
             };
             let told: Vec<String> = (0..names.len())
-                .map(|output| points_of(group, rule, output).map(points).unwrap_or_default())
+                .map(|output| {
+                    let value = points_of(group, rule, output);
+                    value.map(|value| shown_points(rules, value)).unwrap_or_default()
+                })
                 .collect();
             let support = rule_support(rule, rules.rows);
             let support = support.trim_end_matches(" rows").trim_end_matches(" row");
             let number = at + 1;
             text.push_str(&format!("| {number} | {when} | {} | {support} |\n", told.join(" | ")));
+        }
+    }
+    let totals = totals(rules);
+    if !totals.is_empty() {
+        text.push_str("\n| total points | prediction |\n| ---: | ---: |\n");
+        for (total, prediction) in totals {
+            text.push_str(&format!("| {total} | {prediction} |\n"));
         }
     }
     text

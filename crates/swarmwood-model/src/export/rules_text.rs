@@ -1,7 +1,8 @@
 //! Decision rules as sentences.
 
 use super::rules_format::{
-    RulesFormat, output_names, points_of, rule_support, statistics, sum_summary, summary,
+    RulesFormat, output_names, points_of, rule_support, shown_points, statistics, sum_summary,
+    summary, totals,
 };
 use crate::number_format::{exact, significant};
 use crate::rules::{AdditiveRules, DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
@@ -51,15 +52,18 @@ fn to_text(rules: &RuleSet<'_>) -> String {
 fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
     let mut text: String = sum_summary(rules).iter().map(|line| format!("# {line}\n")).collect();
     let names = output_names(rules);
-    let all = |of: &dyn Fn(usize) -> Option<f64>| {
+    let all = |of: &dyn Fn(usize) -> Option<f64>, show: &dyn Fn(f64) -> String| {
         let one = |(at, name): (usize, &String)| match (of(at), names.len()) {
             (None, _) => None,
-            (Some(value), 1) => Some(points(value)),
-            (Some(value), _) => Some(format!("{} {}", printable(name), points(value))),
+            (Some(value), 1) => Some(show(value)),
+            (Some(value), _) => Some(format!("{} {}", printable(name), show(value))),
         };
         names.iter().enumerate().filter_map(one).collect::<Vec<_>>().join(", ")
     };
-    text.push_str(&format!("\nintercept {}\n", all(&|at| rules.model.base.get(at).copied())));
+    text.push_str(&format!(
+        "\nintercept {}\n",
+        all(&|at| rules.model.base.get(at).copied(), &points)
+    ));
     for (at, group) in rules.groups.iter().enumerate() {
         text.push_str(&format!("\ngroup {}\n", at + 1));
         let listed = group.rules.iter().filter(|rule| rule.has_points());
@@ -74,9 +78,18 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
                 support if support.is_empty() => support,
                 support => format!(" ({support})"),
             };
-            let told = all(&|output| points_of(group, rule, output));
+            let show = |value: f64| shown_points(rules, value);
+            let told = all(&|output| points_of(group, rule, output), &show);
             let then = if conditions.is_empty() { ":" } else { " THEN" };
             text.push_str(&format!("  {when}{then} {told}{support}\n"));
+        }
+    }
+    let totals = totals(rules);
+    if !totals.is_empty() {
+        text.push_str("\ntotal points and their prediction\n");
+        let width = totals.iter().map(|(total, _)| total.to_string().len()).max().unwrap_or(0);
+        for (total, prediction) in totals {
+            text.push_str(&format!("  {total:>width$}  {prediction}\n"));
         }
     }
     text

@@ -176,6 +176,9 @@ impl fmt::Display for Summary {
                 )?,
             }
         }
+        if let Some(unit) = self.calibration.points_unit {
+            writeln!(f, "points     whole points of {unit} in every leaf")?;
+        }
         if let Some(sets) = self.calibration.class_sets {
             let (percent, least) = (100.0 * sets.level, sets.min_probability);
             writeln!(f, "class sets {percent} %: classes with a probability of at least {least}")?;

@@ -66,6 +66,10 @@ impl Params {
                 format!("is {kind}, but there is no interval; give its coverage, such as 0.9");
             violations.push(Violation::new("interval_kind", message));
         }
+        if self.points.most().is_some() && self.is_linear() {
+            let message = "is for trees, but the booster is gblinear";
+            violations.push(Violation::new("points", message));
+        }
         (self.method.spec().check)(self, &mut violations);
         violations
     }

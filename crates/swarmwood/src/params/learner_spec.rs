@@ -23,6 +23,7 @@ const COMMON_PARAMETERS: &[&str] = &[
     "threshold_for",
     "interval",
     "interval_kind",
+    "points",
     "time_limit",
     "threads",
 ];

@@ -15,6 +15,7 @@ mod markdown;
 mod method_checks;
 mod methods;
 mod objective_choice;
+mod points_range;
 mod spec;
 mod table;
 mod threshold_goal;
@@ -30,6 +31,7 @@ pub use gather::Gather;
 pub use learner_spec::{CustomLossSupport, LearnerOutput, LearnerSpec, Method, TargetSupport};
 pub use markdown::markdown;
 pub use objective_choice::ObjectiveChoice;
+pub use points_range::PointsRange;
 pub use spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 pub use table::{
     Booster, Criterion, EmptyCells, FitnessChoice, Growth, InitialDraw, IntervalKind, MetricChoice,

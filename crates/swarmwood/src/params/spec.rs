@@ -166,7 +166,7 @@ impl ParamGroup {
             ParamGroup::Objective => "Objective",
             ParamGroup::Validation => "Validation and stopping",
             ParamGroup::Constraints => "Constraints",
-            ParamGroup::Decision => "Decisions and intervals",
+            ParamGroup::Decision => "Decisions, intervals and points",
             ParamGroup::Swarm => "Particle swarm",
             ParamGroup::Policy => "Policy gradient",
             ParamGroup::Dart => "Booster dart",

@@ -8,6 +8,7 @@ use super::by_feature::{ByFeature, FeatureCost, MonotoneSetting};
 use super::feature_groups::FeatureGroups;
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
+use super::points_range::PointsRange;
 use super::spec::{AllowedValues, ParamCondition, ParamGroup, ParamSpec};
 use super::threshold_goal::ThresholdGoal;
 use super::value::{Auto, Matrix, ParamChoice, ParamType, choices};
@@ -457,6 +458,10 @@ table! {
     /// how wide intervals of numbers are
     interval_kind: IntervalKind = IntervalKind::Constant,
         Decision, AllowedValues::Choices(IntervalKind::CHOICES), aliases [], only [];
+    /// whole points that the leaves of trees may have, times one unit for all; the points of all
+    /// leaves are searched together
+    points: PointsRange = PointsRange::default(),
+        Decision, AllowedValues::Text(PointsRange::ALLOWED), aliases [], only [];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

@@ -1,5 +1,6 @@
 //! Batch prediction of rows, block by block, on several threads.
 
+mod reasons;
 mod table;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use swarmwood_model::predict::Predictions;
 use swarmwood_model::{Body, Model, TargetKind};
 
 use super::Scorer;
+use super::reasons::Reasons;
 use crate::error::Violation;
 use crate::read::{self, ReadOptions, Source};
 use crate::{Error, Result};
@@ -39,6 +40,8 @@ pub struct PredictionRequest<'a> {
     pub options: &'a ReadOptions,
     /// What the table contains.
     pub what: PredictionColumns,
+    /// How many features with the largest contributions follow the columns of each row.
+    pub reasons: usize,
     /// Whether names that a spreadsheet would take for formulas are made harmless.
     pub safe_csv: bool,
 }
@@ -76,7 +79,8 @@ pub fn write_csv(
 
     // The header is written with the first rows, so that a source that cannot be read leaves no
     // output at all.
-    let mut header = Some(header(scorer, request.what));
+    let mut header = Some(header(scorer, request));
+    let names = feature_labels(model, request.safe_csv);
     let may_go_on = || {
         if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) }
     };
@@ -84,6 +88,11 @@ pub fn write_csv(
         may_go_on()?;
         let begun = Instant::now();
         let values = ChunkResults::compute(scorer, request.what, chunk)?;
+        let reasons = match request.reasons {
+            0 => None,
+            count => Some(Reasons::new(scorer, chunk, count)?),
+        };
+        let labels = RowLabels { classes: &labels, features: &names, reasons: reasons.as_ref() };
         report.predict_seconds += begun.elapsed().as_secs_f64();
 
         let begun = Instant::now();
@@ -183,7 +192,8 @@ impl ChunkResults {
     }
 
     /// The lines of some rows. Writing to a `String` cannot fail, so its results are dropped.
-    fn text(&self, rows: std::ops::Range<usize>, labels: &[ClassLabel]) -> String {
+    fn text(&self, rows: std::ops::Range<usize>, row_labels: &RowLabels<'_>) -> String {
+        let labels = row_labels.classes;
         let mut text = String::with_capacity(rows.len() * 24);
         for row in rows {
             match self {
@@ -211,6 +221,7 @@ impl ChunkResults {
                     join(&mut text, &values[row * width..(row + 1) * width])
                 }
             }
+            row_labels.push_reasons(&mut text, row);
             text.push('\n');
         }
         text
@@ -227,6 +238,28 @@ fn push_classes(
     text.push_str(labels.get(class as usize).map_or("", |label| label.field.as_str()));
     for probability in &probabilities[row * labels.len()..(row + 1) * labels.len()] {
         let _ = write!(text, ",{probability}");
+    }
+}
+
+/// What is written beside the numbers of a row.
+struct RowLabels<'a> {
+    classes: &'a [ClassLabel],
+    /// The names of features as CSV fields.
+    features: &'a [String],
+    reasons: Option<&'a Reasons>,
+}
+
+impl RowLabels<'_> {
+    /// The features that contribute most, and how much.
+    fn push_reasons(&self, text: &mut String, row: usize) {
+        for reason in self.reasons.map_or(&[][..], |reasons| reasons.of_row(row)) {
+            let _ = match reason {
+                Some((feature, contribution)) => {
+                    write!(text, ",{},{contribution}", self.features[*feature])
+                }
+                None => write!(text, ",,"),
+            };
+        }
     }
 }
 
@@ -254,6 +287,13 @@ fn class_labels(model: &Model, safe: bool) -> Vec<ClassLabel> {
     class_names(model).iter().map(label).collect()
 }
 
+/// The names of the features as CSV fields.
+fn feature_labels(model: &Model, safe: bool) -> Vec<String> {
+    let names = model.schema.features.iter().map(|feature| feature.name.as_str());
+    let label = |name: &str| if safe { field(&without_formula(name)) } else { field(name) };
+    names.map(label).collect()
+}
+
 /// A text with an apostrophe before it if a spreadsheet would take it for a formula. Numbers stay
 /// as they are.
 fn without_formula(text: &str) -> Cow<'_, str> {
@@ -274,7 +314,7 @@ fn class_names(model: &Model) -> &[String] {
 }
 
 /// The header of the table.
-fn header(scorer: &Scorer<'_>, what: PredictionColumns) -> String {
+fn header(scorer: &Scorer<'_>, request: &PredictionRequest<'_>) -> String {
     let model = scorer.model();
     let names = class_names(model);
     // Only a model with several raw scores needs names for them.
@@ -282,7 +322,7 @@ fn header(scorer: &Scorer<'_>, what: PredictionColumns) -> String {
         1 => vec![String::new()],
         _ => names.iter().map(|name| format!("_{name}")).collect(),
     };
-    let columns: Vec<String> = match what {
+    let mut columns: Vec<String> = match request.what {
         PredictionColumns::Prediction => {
             let probabilities = names.iter().map(|name| format!("probability_{name}"));
             let mut columns: Vec<String> =
@@ -307,6 +347,9 @@ fn header(scorer: &Scorer<'_>, what: PredictionColumns) -> String {
             outputs.iter().flat_map(of).collect()
         }
     };
+    for at in 1..=request.reasons {
+        columns.extend([format!("reason_{at}"), format!("reason_contribution_{at}")]);
+    }
     let fields: Vec<String> = columns.iter().map(|column| field(column)).collect();
     fields.join(",") + "\n"
 }

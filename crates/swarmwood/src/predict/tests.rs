@@ -117,6 +117,7 @@ fn table(what: PredictionColumns) -> String {
         source: &source,
         options: &ReadOptions::default(),
         what,
+        reasons: 0,
         safe_csv: false,
     };
     let mut text = Vec::new();
@@ -164,6 +165,7 @@ fn a_stop_and_a_broken_writer_end_it() {
         source: &source,
         options: &ReadOptions::default(),
         what: PredictionColumns::Raw,
+        reasons: 0,
         safe_csv: false,
     };
     let error =

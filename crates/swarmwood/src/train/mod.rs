@@ -22,6 +22,7 @@ mod learner;
 mod linear;
 mod logged_search;
 mod options;
+mod points;
 mod pretrained;
 mod published;
 mod report;
@@ -170,6 +171,7 @@ pub fn train_learner(
     let trained = learner.train(&job, &mut observer);
     objective.check()?;
     let mut trained = trained?;
+    points::apply(&job, &mut trained)?;
     calibration::calibrate(learner, &job, &mut trained)?;
     objective.check()?;
     for rows in &options.watched {

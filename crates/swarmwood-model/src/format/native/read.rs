@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
     if header.version < 3 && !model.calibration.is_empty() {
-        let problem = "`threshold`, `interval` and `class_sets` need version 3";
+        let problem = "`threshold`, `interval`, `class_sets` and `points_unit` need version 3";
         return Err(FormatError::Part { location: "model".into(), problem });
     }
     let vector = model.members().iter().position(|member| member.shape.is_vector());
@@ -95,6 +95,7 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
         threshold: file.threshold,
         interval: file.interval.map(interval).transpose()?,
         class_sets: file.class_sets.map(sets),
+        points_unit: file.points_unit,
     };
     let (objective, base) = (file.objective, file.base);
     Ok(Model { schema, link, objective, base, body, provenance, calibration })

@@ -36,6 +36,8 @@ pub(super) struct ModelRecord {
     pub(super) interval: Option<IntervalRecord>,
     /// Version 3.
     pub(super) class_sets: Option<ClassSetsRecord>,
+    /// Version 3.
+    pub(super) points_unit: Option<f64>,
     pub(super) features: Vec<FeatureRecord>,
     pub(super) trees: Option<Vec<TreeRecord>>,
     pub(super) linear: Option<Vec<LinearRecord>>,

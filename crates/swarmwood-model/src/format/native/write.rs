@@ -53,6 +53,9 @@ pub(super) fn write(model: &Model) -> String {
     if let Some(ClassSets { level, min_probability }) = model.calibration.class_sets {
         line(&mut out, "class_sets", &tables::ClassSetsRecord { level, min_probability });
     }
+    if let Some(unit) = model.calibration.points_unit {
+        line(&mut out, "points_unit", &unit);
+    }
     lines(&mut out, "features", model.schema.features.iter().map(feature));
     out.push_str(",\n");
     match &model.body {
