@@ -32,7 +32,7 @@ def test_leaves_are_whole_points(rows):
 def test_a_score_card_lists_totals(rows):
     X, y = rows
     model = TreeSumClassifier(points="0..20").fit(X, y > 0)
-    assert "total points and their prediction" in str(model.rules_)
+    assert "total points and their prediction" in model.export_rules()
 
 
 def test_reasons_are_the_largest_contributions(rows):
