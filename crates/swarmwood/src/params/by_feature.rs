@@ -284,12 +284,17 @@ fn read_entries<T: FeatureSetting>(text: &str) -> Option<Vec<(String, T)>> {
 
 /// A name, in quotes or up to the colon, and what is behind the colon.
 fn read_name(text: &str) -> Option<(String, &str)> {
-    let Some(mut rest) = text.strip_prefix('"') else {
+    let Some(rest) = text.strip_prefix('"') else {
         let (name, after) = text.split_once(':')?;
         let name = name.trim();
         return (!name.is_empty() && !name.contains(',')).then(|| (name.to_string(), after));
     };
+    let (name, after) = read_quoted(rest)?;
+    Some((name, after.strip_prefix(':')?))
+}
 
+/// The name before a closing quote, and what follows after blanks.
+pub(super) fn read_quoted(mut rest: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     loop {
         let (part, after) = rest.split_once('"')?;
@@ -300,7 +305,7 @@ fn read_name(text: &str) -> Option<(String, &str)> {
                 name.push('"');
                 rest = after;
             }
-            None => return Some((name, after.trim_start().strip_prefix(':')?)),
+            None => return Some((name, after.trim_start())),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use swarmwood_model::Schema;
 
-use super::by_feature::unknown_feature;
+use super::by_feature::{read_quoted, unknown_feature};
 use super::value::ParamType;
 use crate::error::Violation;
 use crate::message::ParamValue;
@@ -197,29 +197,14 @@ fn read_groups(text: &str) -> Option<Vec<Vec<GroupMember>>> {
 
 /// A name, in quotes or up to the next separator, and what comes from there on.
 fn read_member(text: &str) -> Option<(GroupMember, &str)> {
-    let Some(mut rest) = text.strip_prefix('"') else {
+    let Some(rest) = text.strip_prefix('"') else {
         let end = text.find([',', ';']).unwrap_or(text.len());
         let name = text[..end].trim();
         return (!name.is_empty() && !name.contains('"')).then(|| (named(name), &text[end..]));
     };
-
-    let mut name = String::new();
-    loop {
-        let (part, after) = rest.split_once('"')?;
-        name.push_str(part);
-        // A doubled quote is one in the name, as in CSV.
-        match after.strip_prefix('"') {
-            Some(after) => {
-                name.push('"');
-                rest = after;
-            }
-            None => {
-                let after = after.trim_start();
-                let ends = after.is_empty() || after.starts_with([',', ';']);
-                return ends.then_some((GroupMember::Name(name), after));
-            }
-        }
-    }
+    let (name, after) = read_quoted(rest)?;
+    let ends = after.is_empty() || after.starts_with([',', ';']);
+    ends.then_some((GroupMember::Name(name), after))
 }
 
 /// The groups as text; as JSON if one has positions.
