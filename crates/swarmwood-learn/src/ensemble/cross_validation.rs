@@ -99,8 +99,7 @@ pub fn fit_fold(
     let budget = context.budget.clone().with_work_limit(u64::MAX);
     let context = Context { budget: &budget, ..context };
     let (test, objective) = (&fold.test, set.objective);
-    let set =
-        TrainingSet { data: &fold.train, valid: Some(test), watched: &[], initial: None, ..set };
+    let set = fold_set(fold, set);
 
     let (scores, shift) = match &candidate.method {
         FitMethod::Greedy { rate, penalties, columns } => {
@@ -126,6 +125,11 @@ pub fn fit_fold(
     Ok(FoldPrediction { held_out, work: budget.spent() })
 }
 
+/// The rows of a fold: nothing is known of them but what its training rows tell.
+fn fold_set<'a>(fold: &'a CvFold, set: TrainingSet<'a>) -> TrainingSet<'a> {
+    TrainingSet { data: &fold.train, valid: Some(&fold.test), watched: &[], initial: None, ..set }
+}
+
 /// Fits greedy boosting to the training rows of a fold and predicts its test rows.
 pub fn fit_greedy(
     fold: &CvFold,
@@ -136,7 +140,7 @@ pub fn fit_greedy(
     let budget = context.budget.clone().with_work_limit(u64::MAX);
     let context = Context { budget: &budget, ..context };
     let (test, objective) = (&fold.test, set.objective);
-    let set = TrainingSet { data: &fold.train, valid: Some(test), ..set };
+    let set = fold_set(fold, set);
     let fit = greedy::train(set, config, context, &mut |_| ())?.ensemble;
     Ok(held_out(test, &fit.valid_scores, fit.shift, objective))
 }
