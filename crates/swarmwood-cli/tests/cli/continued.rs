@@ -59,3 +59,19 @@ fn what_cannot_be_continued_is_refused() {
     train("--method greedy --init-model two.json").ends(2, &["price"]);
     train("--method greedy --init-model missing.json").ends(2, &["missing.json"]);
 }
+
+#[test]
+fn what_cannot_be_guaranteed_is_refused() {
+    let dir = Scratch::new();
+    dir.file("t.csv", regression(300, 1));
+    let train = format!("train t.csv --target price {GREEDY}");
+    dir.run(&format!("{train} --trees 20 --out a.json")).works();
+    let more = format!("{train} --trees 2 --init-model a.json --out b.json");
+    for (flag, part) in [
+        ("--interactions no_interactions", "may not interact"),
+        ("--max-features 1", "a feature budget"),
+        ("--interval 0.9", "validation rows that it has not seen"),
+    ] {
+        dir.fails(&format!("{more} {flag}"), 2, &["init_model", part]);
+    }
+}

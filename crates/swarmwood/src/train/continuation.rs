@@ -66,6 +66,13 @@ fn check_combination(model: &Model, job: &Job<'_>) -> std::result::Result<(), St
                     validation rows that it has not seen"
             .into());
     }
+    let is_allowed = |features: &Vec<u32>| {
+        let features: Vec<usize> = features.iter().map(|&feature| feature as usize).collect();
+        job.constraints.allows_together(&features)
+    };
+    if !model.path_features().iter().all(is_allowed) {
+        return Err("has a path with features that may not interact".into());
+    }
     for (at, feature) in model.schema.features.iter().enumerate() {
         let Some(direction) = job.constraints.direction(at) else { continue };
         if !matches!(monotone::check(model, at, direction), Ok(MonotoneCheck::Proven { .. })) {
