@@ -14,7 +14,7 @@ DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep site \
-	fuzz-arrow torture soak deny sanitize
+	fuzz-arrow torture soak deny sanitize exports
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,11 @@ page: ## Check report pages in Chromium, if it is installed
 	node crates/swarmwood-cli/tests/page.mjs $(TARGET)/debug/swarmwood "$(BROWSER)" $(PAGES) && \
 	node crates/swarmwood-cli/tests/whatif.mjs $(abspath $(TARGET))/debug/swarmwood "$(BROWSER)" $(PAGES) && \
 	echo "pages and screenshots are in $(PAGES)"
+
+exports: package ## Check every export of every kind of model, and of a thousand random models
+	@SWARMWOOD_ALL_EXPORTS=1 $(FRESH)/bin/python -m pytest -q python/tests/test_export.py
+	@SWARMWOOD_TEST_PYTHON=$(FRESH)/bin/python $(CARGO) test --quiet --release --package swarmwood --all-features --test export \
+		-- --ignored --nocapture
 
 # The documentation as a site, in an environment of its own; every warning, such as a broken link, is an error.
 SITE := $(TARGET)/site-tools

@@ -8,6 +8,7 @@ import ast
 import json
 import os
 import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,7 +17,9 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
+import pycparser
 import pytest
+import sqlglot
 import xgboost
 
 from swarmwood import GreedyBoostClassifier, GreedyBoostRegressor, SwarmTreeClassifier
@@ -66,6 +69,8 @@ def fitted(frame):
     yield "counts", GreedyBoostRegressor(**small, objective="poisson").fit(X, np.abs(y).round())
     yield "numbers only", GreedyBoostRegressor(**small).fit(X[["size"]], y)
     yield "binary", GreedyBoostClassifier(**small).fit(X, y > 2)
+    yield "threshold", GreedyBoostClassifier(**small, threshold=0.3).fit(X, y > 2)
+    yield "points", GreedyBoostClassifier(**small, points="0..100").fit(X, y > 2)
     yield "seven classes", GreedyBoostClassifier(**small).fit(X, seven)
     yield "single tree", SwarmTreeClassifier(method="cart", n_jobs=1).fit(X, y > 2)
     yield "linear", GreedyBoostRegressor(booster="gblinear", n_estimators=20, n_jobs=1).fit(X, y)
@@ -90,7 +95,7 @@ def imported(frame, tmp_path):
 
 #: Starting these packages takes a second, so that by default they run some kinds of models only.
 SLOW = {"duckdb", "js", "lightgbm", "onnx", "onnx columns", "pmml", "postgres", "xgboost"}
-SOME = {"seven classes", "linear", "LightGBM"}
+SOME = {"seven classes", "threshold", "linear", "LightGBM"}
 ALL = os.environ.get("SWARMWOOD_ALL_EXPORTS") == "1"
 
 
@@ -243,6 +248,51 @@ def test_hostile_names_are_what_parsers_read(hostile_model, tmp_path):
     tree = ast.parse((tmp_path / "model.py").read_text())
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     assert set(HOSTILE) <= texts
+
+
+DIALECTS = ["ansi", "postgres", "sqlite", "duckdb", "mysql", "bigquery", "snowflake", "tsql"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_hostile_names_are_single_tokens_of_sql(dialect, hostile_model, tmp_path):
+    """Also for databases that are not here to run the query."""
+    hostile_model.export(tmp_path / "model.sql", dialect=dialect)
+    with (tmp_path / "model.sql").open(newline="") as file:
+        statements = sqlglot.parse(file.read(), read=None if dialect == "ansi" else dialect)
+    assert [type(one) for one in statements] == [sqlglot.exp.Select]
+    columns = {one.name for one in statements[0].find_all(sqlglot.exp.Identifier)}
+    assert set(HOSTILE) <= columns
+    texts = {one.this for one in statements[0].find_all(sqlglot.exp.Literal, sqlglot.exp.National)}
+    assert set(HOSTILE[:6]) <= texts
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_hostile_names_are_single_strings_of_c(hostile_model, tmp_path):
+    hostile_model.export(tmp_path / "model.c")
+    command = ["gcc", "-std=c99", "-E", "-P", "model.c"]
+    source = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+
+    texts = set()
+
+    class Strings(pycparser.c_ast.NodeVisitor):
+        def visit_Constant(self, node):
+            if node.type == "string":
+                texts.add(ast.literal_eval(f"b{node.value}").decode())
+
+    Strings().visit(pycparser.CParser().parse(source.stdout))
+    # Compilers need not take strings of more than 4095 bytes; long names are lists of numbers.
+    assert set(HOSTILE) - texts == {name for name in HOSTILE if len(name) > 1000}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_hostile_names_are_single_strings_of_javascript(hostile_model, tmp_path):
+    hostile_model.export(tmp_path / "model.mjs")
+    script = "import * as m from './model.mjs'; console.log(JSON.stringify({...m}))"
+    command = ["node", "--input-type=module", "-e", script]
+    told = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    found = json.loads(told.stdout)
+    assert [feature[0] for feature in found["features"]] == [*HOSTILE, "levels"]
+    assert sorted(found["classes"]) == sorted(HOSTILE[1:6])
 
 
 def test_names_that_xml_cannot_hold_are_refused(tmp_path):

@@ -48,12 +48,6 @@ impl ExportFormat for ModelPmml {
                 name.escape_debug()
             )));
         }
-        if model.calibration.threshold.is_some() {
-            return Err(UnsupportedModel::new(
-                "PMML predicts the most probable class, but the model has a decision threshold of \
-                 its own; train without it and compare probabilities with it",
-            ));
-        }
         check_depth(model, MAX_DEPTH)
     }
 
@@ -432,13 +426,7 @@ impl PmmlDocument<'_> {
         if classes.is_empty() || self.raw_only {
             number_output(xml, &self.names.prediction, &[("feature", "predictedValue")]);
         } else {
-            let prediction = [
-                ("name", self.names.prediction.as_str()),
-                ("optype", "categorical"),
-                ("dataType", "string"),
-                ("feature", "predictedValue"),
-            ];
-            xml.empty("OutputField", &prediction);
+            self.label_output(xml);
             for (class, name) in classes.iter().zip(&self.names.probabilities) {
                 number_output(xml, name, &[("feature", "probability"), ("value", class)]);
             }
@@ -455,6 +443,36 @@ impl PmmlDocument<'_> {
             xml.empty("FieldRef", &[("field", score)]);
             xml.close();
         }
+        xml.close();
+    }
+
+    /// The predicted class: the most probable one, or the second of two above a decision threshold.
+    fn label_output(&self, xml: &mut XmlWriter) {
+        let cut = self.form.cut.clamp(f64::MIN, f64::MAX);
+        let field = |feature| {
+            [
+                ("name", self.names.prediction.as_str()),
+                ("optype", "categorical"),
+                ("dataType", "string"),
+                ("feature", feature),
+            ]
+        };
+        if self.form.link != Link::Sigmoid || cut == 0.0 {
+            return xml.empty("OutputField", &field("predictedValue"));
+        }
+
+        let cut = number(cut);
+        let classes = self.form.classes();
+        let bins =
+            [(&classes[0], "openClosed", "rightMargin"), (&classes[1], "openOpen", "leftMargin")];
+        xml.open("OutputField", &field("transformedValue"));
+        xml.open("Discretize", &[("field", self.names.scores[0].as_str())]);
+        for (class, closure, margin) in bins {
+            xml.open("DiscretizeBin", &[("binValue", class)]);
+            xml.empty("Interval", &[("closure", closure), (margin, &cut)]);
+            xml.close();
+        }
+        xml.close();
         xml.close();
     }
 }
@@ -557,6 +575,8 @@ for row in table["rows"]:
         best = max(range(len(likely)), key=lambda at: found[likely[at]])
         label = found[next(name for name in results if name.lstrip("_") == "prediction")]
         ties = [found[name] == found[likely[best]] for name in likely]
+        if table["cut"] != 0:
+            best, ties = int(raw[0] > table["cut"]), []
         assert label == table["classes"][best] or sum(ties) > 1, "wrong class"
     print(*(repr(float(number)) for number in raw + [found[name] for name in predicted]))
 Model.close()
