@@ -157,6 +157,21 @@ def test_onnx_of_old_runtimes_is_rounded_to_32_bits(tmp_path):
     assert 0 < report["raw_difference"] < 1e-6
 
 
+def test_labels_of_onnx_are_numbers_if_all_classes_are(frame, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    X, y = frame
+    texts = np.array(["no", "yes"])[(y > 2).astype(int)]
+    for target, element in (
+        ((y > 2) * 7 - 3, onnx.TensorProto.INT64),
+        (texts, onnx.TensorProto.STRING),
+    ):
+        model = GreedyBoostClassifier(n_estimators=2, n_jobs=1).fit(X, target)
+        report = model.export(tmp_path / "model.onnx", verify_if_possible=True)
+        label = onnx.load(tmp_path / "model.onnx").graph.output[0]
+        assert label.name == "label" and label.type.tensor_type.elem_type == element
+        assert not report["verified"] or report["raw_difference"] == 0
+
+
 def test_formats_follow_the_extension_and_errors_list_them(frame, tmp_path):
     X, y = frame
     model = GreedyBoostRegressor(n_estimators=2, n_jobs=1).fit(X, y)

@@ -40,6 +40,9 @@ const INPUTS: ExportOption = ExportOption {
 /// behind it: for single rows every node counts.
 const RAW_SCORES: &str = "raw_scores";
 
+/// The name of a predicted number.
+const PREDICTION: &str = "variable";
+
 /// A file of protocol buffers.
 pub(super) struct ModelOnnx;
 
@@ -84,15 +87,20 @@ impl ExportFormat for ModelOnnx {
         let metadata = metadata(&form);
         let (link, cut, outputs) = (form.link, form.cut, form.base.len());
         let classes = form.classes();
+        let is_raw = options.get(&RESULT) == "raw";
+        let is_prediction = link == Link::Identity && !is_raw;
+        let scores = if is_prediction { PREDICTION } else { RAW_SCORES };
         if form.linear.is_empty() {
-            trees::raw_scores(form, &rows, opset, &mut graph)?;
+            trees::raw_scores(form, &rows, opset, scores, &mut graph)?;
         } else {
-            linear(&form, &rows, &mut graph);
+            linear(&form, &rows, scores, &mut graph);
         }
-        if options.get(&RESULT) != "raw" {
-            predictions((link, cut), classes, RAW_SCORES, &mut graph);
+        if !is_raw {
+            predictions((link, cut), classes, scores, &mut graph);
         }
-        graph.output(RAW_SCORES, ElementType::Double, Some(outputs));
+        if !is_prediction {
+            graph.output(RAW_SCORES, ElementType::Double, Some(outputs));
+        }
         out.extend(graph.file(opset, &metadata));
         Ok(())
     }
@@ -171,7 +179,7 @@ fn columns(form: &ScoringForm<'_>, graph: &mut Graph) -> String {
 }
 
 /// The raw scores of a linear model: its terms added in the order of the features.
-fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) {
+fn linear(form: &ScoringForm<'_>, rows: &str, name: &str, graph: &mut Graph) {
     let features = form.schema.features.len();
     let names: Vec<String> = (0..features).map(|_| graph.fresh()).collect();
     let outputs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -214,14 +222,15 @@ fn linear(form: &ScoringForm<'_>, rows: &str, graph: &mut Graph) {
         scores.push(sum);
     }
     let scores: Vec<&str> = scores.iter().map(String::as_str).collect();
-    graph.node_to("Concat", &scores, &[RAW_SCORES], &[("axis", Attribute::Integer(1))]);
+    graph.node_to("Concat", &scores, &[name], &[("axis", Attribute::Integer(1))]);
 }
 
 /// Numbers, or probabilities and the label; the second of two classes above the raw score `cut`.
 fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &mut Graph) {
     match link {
-        Link::Identity => graph.node_to("Identity", &[raw], &["variable"], &[]),
-        Link::Exp => graph.node_to("Exp", &[raw], &["variable"], &[]),
+        // The raw score is the prediction.
+        Link::Identity => {}
+        Link::Exp => graph.node_to("Exp", &[raw], &[PREDICTION], &[]),
         Link::ExpM1 => {
             // The series of exp(x) - 1 near 0, where the difference would lose digits.
             let mut number =
@@ -239,21 +248,16 @@ fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &
             let difference = graph.node("Sub", &[&power, &one], &[]);
             let distance = graph.node("Abs", &[raw], &[]);
             let is_near = graph.node("Less", &[&distance, &near], &[]);
-            graph.node_to("Where", &[&is_near, &series, &difference], &["variable"], &[]);
+            graph.node_to("Where", &[&is_near, &series, &difference], &[PREDICTION], &[]);
         }
         Link::Sigmoid => {
             // As the model does it: each probability by its own exponential function.
             let one = graph.constant(|name| graph::doubles(name, &[1, 1], &[1.0]));
-            let negative = graph.node("Neg", &[raw], &[]);
-            let mut parts = Vec::new();
-            for score in [raw, &negative] {
-                let power = graph.node("Exp", &[score], &[]);
-                let sum = graph.node("Add", &[&one, &power], &[]);
-                parts.push(graph.node("Div", &[&one, &sum], &[]));
-            }
-            let parts = [parts[0].as_str(), parts[1].as_str()];
-            let axis = ("axis", Attribute::Integer(1));
-            graph.node_to("Concat", &parts, &["probabilities"], &[axis]);
+            let signs = graph.constant(|name| graph::doubles(name, &[1, 2], &[1.0, -1.0]));
+            let score = graph.node("Mul", &[raw, &signs], &[]);
+            let power = graph.node("Exp", &[&score], &[]);
+            let sum = graph.node("Add", &[&one, &power], &[]);
+            graph.node_to("Div", &[&one, &sum], &["probabilities"], &[]);
         }
         Link::Softmax => {
             graph.node_to(
@@ -265,24 +269,42 @@ fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &
         }
     }
     if !link.is_classification() {
-        graph.output("variable", ElementType::Double, Some(1));
+        graph.output(PREDICTION, ElementType::Double, Some(1));
         return;
     }
 
-    let class = if link == Link::Sigmoid {
+    label((link, cut), classes, raw, graph);
+    graph.output("probabilities", ElementType::Double, Some(classes.len()));
+}
+
+/// The predicted class: a number where all names of classes are whole numbers, as in the converters
+/// of other libraries, and a text otherwise.
+fn label((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &mut Graph) {
+    let number =
+        |name: &String| name.parse().ok().filter(|number: &i64| number.to_string() == *name);
+    let numbers: Option<Vec<i64>> = classes.iter().map(number).collect();
+    let constant = |graph: &mut Graph, classes: std::ops::Range<usize>, names: &[String]| {
+        graph.constant(|name| match &numbers {
+            Some(numbers) => graph::integers(name, &numbers[classes]),
+            None => graph::texts(name, names[classes].iter().map(String::as_str)),
+        })
+    };
+    if link == Link::Sigmoid {
         let cut = graph.constant(|name| graph::doubles(name, &[1, 1], &[cut]));
         let positive = graph.node("Greater", &[raw, &cut], &[]);
-        let class = graph.node("Cast", &[&positive], &[("to", Attribute::Integer(7))]);
+        let negative_class = constant(graph, 0..1, classes);
+        let positive_class = constant(graph, 1..2, classes);
+        let label = graph.node("Where", &[&positive, &positive_class, &negative_class], &[]);
         let axis = graph.constant(|name| graph::integers(name, &[1]));
-        graph.node("Squeeze", &[&class, &axis], &[])
+        graph.node_to("Squeeze", &[&label, &axis], &["label"], &[]);
     } else {
         let attributes = [("axis", Attribute::Integer(1)), ("keepdims", Attribute::Integer(0))];
-        graph.node("ArgMax", &[raw], &attributes)
-    };
-    let names = graph.constant(|name| graph::texts(name, classes.iter().map(String::as_str)));
-    graph.node_to("Gather", &[&names, &class], &["label"], &[]);
-    graph.output("label", ElementType::Text, None);
-    graph.output("probabilities", ElementType::Double, Some(classes.len()));
+        let class = graph.node("ArgMax", &[raw], &attributes);
+        let names = constant(graph, 0..classes.len(), classes);
+        graph.node_to("Gather", &[&names, &class], &["label"], &[]);
+    }
+    let element = if numbers.is_some() { ElementType::Int64 } else { ElementType::Text };
+    graph.output("label", element, None);
 }
 
 const HARNESS: &str = r#"
@@ -321,11 +343,11 @@ else:
         feed[name] = values.reshape(-1, 1)
 names = [each.name for each in session.get_outputs()]
 found = dict(zip(names, session.run(None, feed)))
-raw = found["raw_scores"]
+raw = found.get("raw_scores", found.get("variable"))
 predicted = found.get("variable", found.get("probabilities"))
 if "label" in found:
     best = raw.argmax(axis=1) if raw.shape[1] > 1 else (raw[:, 0] > table["cut"]).astype(int)
-    assert [table["classes"][at] for at in best] == list(found["label"]), "labels differ"
+    assert [table["classes"][at] for at in best] == [str(label) for label in found["label"]], "labels differ"
 for at in range(len(raw)):
     numbers = list(raw[at]) + ([] if predicted is None else list(predicted[at]))
     print(*(repr(float(number)) for number in numbers))

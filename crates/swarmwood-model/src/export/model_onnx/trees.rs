@@ -2,7 +2,6 @@
 
 use super::super::scoring_form::{ScoringForm, ScoringTest, ScoringTree};
 use super::super::{ExportError, UnsupportedModel};
-use super::RAW_SCORES;
 use super::graph::{Attribute, Graph, bytes, doubles};
 use crate::tree::Child;
 
@@ -12,11 +11,12 @@ const AT_MOST: u8 = 0;
 /// The mode of a test for membership in version 5.
 const MEMBER: u8 = 6;
 
-/// Adds the operator that computes the raw scores.
+/// Adds the operator that computes the raw scores, and names them.
 pub(super) fn raw_scores(
     form: ScoringForm<'_>,
     rows: &str,
     opset: i64,
+    scores: &str,
     graph: &mut Graph,
 ) -> Result<(), ExportError> {
     let outputs = form.base.len();
@@ -24,12 +24,12 @@ pub(super) fn raw_scores(
     if opset == 3 {
         // Its sums are doubles, but its result is not.
         let single = regressor(&trees, outputs, rows, graph)?;
-        graph.node_to("Cast", &[&single], &[RAW_SCORES], &[("to", Attribute::Integer(11))]);
+        graph.node_to("Cast", &[&single], &[scores], &[("to", Attribute::Integer(11))]);
         return Ok(());
     }
     let mut table = EnsembleTable::default();
     trees.iter().for_each(|tree| table.add(tree));
-    table.node(outputs, rows, graph);
+    table.node(outputs, rows, scores, graph);
     Ok(())
 }
 
@@ -104,7 +104,7 @@ impl EnsembleTable {
         self.false_is_leaf.push(i64::from(no.1));
     }
 
-    fn node(self, outputs: usize, rows: &str, graph: &mut Graph) {
+    fn node(self, outputs: usize, rows: &str, scores: &str, graph: &mut Graph) {
         let tensor = |values: &[f64]| Attribute::Tensor(doubles("", &[values.len()], values));
         let mut attributes = vec![
             ("aggregate_function", Attribute::Integer(1)),
@@ -125,7 +125,7 @@ impl EnsembleTable {
         if !self.members.is_empty() {
             attributes.push(("membership_values", tensor(&self.members)));
         }
-        graph.node_to("TreeEnsemble", &[rows], &[RAW_SCORES], &attributes);
+        graph.node_to("TreeEnsemble", &[rows], &[scores], &attributes);
     }
 }
 
