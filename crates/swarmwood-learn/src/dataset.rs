@@ -41,7 +41,7 @@ impl Plan {
     }
 
     /// The row's shard and its place there, given its place in the whole.
-    fn local(&self, row: usize) -> (usize, usize) {
+    pub(crate) fn local(&self, row: usize) -> (usize, usize) {
         let block = row / BLOCK;
         (block % self.shards, block / self.shards * BLOCK + row % BLOCK)
     }
@@ -58,7 +58,7 @@ impl Plan {
     }
 
     /// How many rows each shard gets.
-    fn sizes(&self) -> Vec<usize> {
+    pub(crate) fn sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.shards];
         self.runs(0, self.rows, |shard, _, length| sizes[shard] += length);
         sizes
@@ -131,6 +131,14 @@ fn group_ranges(columns: usize) -> Vec<Range<usize>> {
 }
 
 impl BinnedShard {
+    /// The shard with these columns.
+    pub(crate) fn new(columns: Vec<Vec<u8>>, rows: usize) -> Self {
+        let groups = group_ranges(columns.len());
+        let mut shard = BinnedShard { columns, groups: Vec::new(), rows };
+        shard.group(&groups);
+        shard
+    }
+
     /// The codes of a row in some columns, piece by piece.
     pub fn pieces(&self, row: usize, columns: &Range<usize>) -> impl Iterator<Item = &[u8]> {
         let (from, to) = (columns.start, columns.end);
@@ -209,6 +217,30 @@ impl Dataset {
     /// Builds from rows that are all in memory, in codes of one byte.
     pub fn from_chunk(chunk: &Chunk, layout: Layout, pool: &Pool) -> Self {
         Dataset::with_codes(chunk, layout, pool)
+    }
+
+    /// Rows whose codes are held elsewhere, by the hosts of
+    /// [`RemoteBackends`](crate::stats::RemoteBackends).
+    pub fn held_elsewhere(layout: Arc<Layout>, target: &[f64], weight: &[f64]) -> Self {
+        let values = |all: &[f64]| {
+            let mut values = Values::with_capacity(all.len());
+            values.extend(all);
+            values
+        };
+        let plan = Plan::new(target.len());
+        let (target, weight) = (values(target), values(weight));
+        Dataset { layout, plan, shards: Vec::new(), target, weight }
+    }
+
+    /// The same rows with the codes that hosts held.
+    pub(crate) fn with_shards(&self, shards: Vec<BinnedShard>) -> Self {
+        Dataset {
+            layout: self.layout.clone(),
+            plan: self.plan,
+            shards: shards.into_iter().map(Arc::new).collect(),
+            target: self.target.clone(),
+            weight: self.weight.clone(),
+        }
     }
 
     /// Some of the rows, in the order given, binned as they are.

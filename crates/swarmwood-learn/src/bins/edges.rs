@@ -94,6 +94,13 @@ impl Edges {
         Edges::new(thresholds, values.last() == Some(&f64::INFINITY))
     }
 
+    /// The edges with these thresholds; `None` unless they are finite and ascend.
+    pub(crate) fn from_parts(thresholds: Vec<f64>, unbounded: bool) -> Option<Self> {
+        let is_finite = thresholds.iter().all(|threshold| threshold.is_finite());
+        let ascends = thresholds.windows(2).all(|pair| pair[0] < pair[1]);
+        (is_finite && ascends).then(|| Edges::new(thresholds, unbounded))
+    }
+
     fn new(thresholds: Vec<f64>, unbounded: bool) -> Self {
         let size = (thresholds.len() + 1).next_power_of_two();
         let mut padded = thresholds.clone();

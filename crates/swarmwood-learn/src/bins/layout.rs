@@ -300,9 +300,7 @@ impl Layout {
     /// The same bins with one bundle taken apart.
     #[must_use]
     pub(crate) fn without_bundle(&self, conflict: Conflict) -> Self {
-        let constant: Vec<bool> =
-            self.places.iter().map(|place| *place == FeaturePlace::Dropped).collect();
-        self.placed_again(&constant, |column| column != conflict.column)
+        self.without_bundles(&[conflict.column])
     }
 
     /// The same bins where only some features of the schema are stored, each in a column of its
@@ -348,6 +346,48 @@ impl Layout {
             _ => unreachable!("only bundled features share a column"),
         };
         Bundle { members: self.columns[column].features.iter().map(member).collect() }
+    }
+
+    /// The bundles, in the order of their columns.
+    pub(crate) fn bundles(&self) -> Vec<Bundle> {
+        let shared = |column: &usize| self.columns[*column].features.len() > 1;
+        (0..self.columns.len()).filter(shared).map(|column| self.bundle(column)).collect()
+    }
+
+    /// The layout with these bins, where some features are constant and some share a column; `None`
+    /// if there is none.
+    pub(crate) fn from_parts(
+        features: Vec<FeatureBins>,
+        sources: Vec<u32>,
+        constant: &[bool],
+        bundles: &[Bundle],
+    ) -> Option<Self> {
+        if sources.len() != features.len() || constant.len() != features.len() {
+            return None;
+        }
+        let mut is_taken = constant.to_vec();
+        for bundle in bundles {
+            let codes: usize = bundle.members.iter().map(|member| member.1.saturating_sub(1)).sum();
+            let mut fits = codes < CODES && bundle.members.len() > 1;
+            for &(feature, bins, default) in &bundle.members {
+                let taken = is_taken.get_mut(feature as usize)?;
+                fits &= !std::mem::replace(taken, true)
+                    && bins == features[feature as usize].bins()
+                    && (1..=bins).contains(&usize::from(default));
+            }
+            if !fits {
+                return None;
+            }
+        }
+        Some(Layout::place(features, sources, constant, bundles))
+    }
+
+    /// The same bins with some bundles taken apart, which stand in these columns.
+    #[must_use]
+    pub fn without_bundles(&self, columns: &[usize]) -> Self {
+        let constant: Vec<bool> =
+            self.places.iter().map(|place| *place == FeaturePlace::Dropped).collect();
+        self.placed_again(&constant, |column| !columns.contains(&column))
     }
 
     /// The position in the schema of each feature.

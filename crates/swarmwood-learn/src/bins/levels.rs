@@ -32,6 +32,18 @@ impl CategoryLevels {
         CategoryLevels { codes, bins: max_bin }
     }
 
+    /// Levels with these codes; `None` unless each is one of so many bins.
+    pub(crate) fn from_parts(codes: Vec<u8>, bins: usize) -> Option<Self> {
+        let fits = (1..=255).contains(&bins)
+            && codes.iter().all(|&code| (1..=bins).contains(&usize::from(code)));
+        fits.then_some(CategoryLevels { codes, bins })
+    }
+
+    /// The code of each level.
+    pub(crate) fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
     /// Number of codes, missing not counted.
     pub fn bins(&self) -> usize {
         self.bins

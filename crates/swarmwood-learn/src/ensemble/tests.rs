@@ -18,7 +18,8 @@ use crate::dataset::Dataset;
 use crate::event::{Event, Stage};
 use crate::objective::{Objective, ObjectiveConfig, make};
 use crate::pool::Pool;
-use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends};
+use crate::stats::test_hosts::{Fault, TestHosts};
+use crate::stats::{BackendFactory, LocalBackends, LoopbackBackends, RemoteBackends};
 
 fn data(columns: Vec<Vec<f64>>, target: Vec<f64>, weight: Vec<f64>) -> Dataset {
     let rows = target.len();
@@ -351,10 +352,17 @@ fn threads_and_backends_change_nothing() {
             let one = run(1, limit, &LocalBackends);
             assert!(!one.report.finished || one.report.candidates.len() == one.report.planned);
             let loopback = LoopbackBackends::default();
+            // Hosts hold the rows, and are lost now and then.
+            let hosts = TestHosts::new(&data, 2, |number, host| match (number + 40 * host) % 97 {
+                96 => Fault::Before,
+                _ => Fault::None,
+            });
+            let remote = RemoteBackends::new(&hosts, &data, 2, &spec);
             for other in [
                 run(2, limit, &LocalBackends),
                 run(8, limit, &LocalBackends),
                 run(2, limit, &loopback),
+                run(2, limit, &remote),
             ] {
                 assert_eq!(one.ensemble, other.ensemble, "{spec:?} {growth:?}");
                 assert_eq!(one.report, other.report, "{spec:?} {growth:?}");

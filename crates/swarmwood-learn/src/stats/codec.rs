@@ -30,6 +30,12 @@ pub enum CodecError {
         /// How many.
         bytes: usize,
     },
+    /// A value that breaks the rules of its kind.
+    #[error("{kind} is not valid")]
+    Invalid {
+        /// What it is to be.
+        kind: &'static str,
+    },
     /// A tag without a variant.
     #[error("{kind} has no variant {tag}")]
     Tag {
@@ -75,7 +81,7 @@ macro_rules! encode_number {
     )*};
 }
 
-encode_number!(u8, u32, u64, f32, f64);
+encode_number!(u8, u16, u32, u64, f32, f64);
 
 /// Implements [`Encode`] for a struct with named fields.
 macro_rules! encode_struct {
@@ -118,6 +124,8 @@ macro_rules! encode_enum {
         }
     };
 }
+
+pub(super) use {encode_enum, encode_struct};
 
 impl Encode for usize {
     fn write(&self, out: &mut Vec<u8>) {
@@ -163,6 +171,20 @@ impl<T: Encode> Encode for Vec<T> {
             return Err(CodecError::End);
         }
         (0..length).map(|_| T::read(from)).collect()
+    }
+}
+
+impl Encode for String {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.len().write(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+
+    fn read(from: &mut &[u8]) -> Result<Self, CodecError> {
+        let length = usize::read(from)?;
+        let (text, rest) = from.split_at_checked(length).ok_or(CodecError::End)?;
+        *from = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| CodecError::Invalid { kind: "a text" })
     }
 }
 

@@ -5,6 +5,11 @@
 //! the tree is chosen on one half and judged on the other, because the best of many trees fits its
 //! own rows too well.
 
+mod screen;
+mod search;
+
+pub(super) use search::{LookaheadSearch, SlotRows};
+
 use crate::kernels::quantise::GradientSums;
 use crate::rule::BinRule;
 use crate::split::{Penalties, Ridge};

@@ -17,12 +17,12 @@ const SPLITS_PER_MESSAGE: usize = 16;
 /// live in another process.
 pub struct Loopback<'a> {
     inner: Box<dyn Backend + 'a>,
-    traffic: &'a Traffic,
+    traffic: &'a LoopbackTraffic,
 }
 
 /// Messages and bytes so far.
 #[derive(Debug, Default)]
-struct Traffic {
+struct LoopbackTraffic {
     messages: AtomicU64,
     bytes: AtomicU64,
 }
@@ -46,7 +46,7 @@ impl Backend for Loopback<'_> {
 /// Makes [`Loopback`] backends around [`super::Local`] ones, and counts what passes through them.
 #[derive(Debug, Default)]
 pub struct LoopbackBackends {
-    traffic: Traffic,
+    traffic: LoopbackTraffic,
 }
 
 impl LoopbackBackends {
@@ -68,7 +68,8 @@ impl LoopbackBackends {
 /// A backend behind a loopback that counts nothing.
 #[cfg(feature = "test-hooks")]
 pub(super) fn routed<'a>(inner: Box<dyn Backend + 'a>) -> Box<dyn Backend + 'a> {
-    static UNCOUNTED: Traffic = Traffic { messages: AtomicU64::new(0), bytes: AtomicU64::new(0) };
+    static UNCOUNTED: LoopbackTraffic =
+        LoopbackTraffic { messages: AtomicU64::new(0), bytes: AtomicU64::new(0) };
     Box::new(Loopback { inner, traffic: &UNCOUNTED })
 }
 

@@ -13,6 +13,7 @@
 mod backend;
 mod client;
 mod codec;
+mod evaluation;
 mod factory;
 mod linear;
 mod local;
@@ -20,6 +21,8 @@ mod lookahead;
 mod loopback;
 mod message;
 mod particles;
+mod path_features;
+mod remote;
 mod shard;
 #[cfg(test)]
 mod tests;
@@ -41,3 +44,9 @@ pub use message::{
     SplitConstraints, SplitQuery, TreeId, Work,
 };
 pub use particles::{CodedData, ParticleCode, ParticleConfig, ParticleData, ParticleSet, TreeForm};
+#[cfg(test)]
+pub(crate) use remote::test_hosts;
+pub use remote::{
+    RemoteBackends, RowDeal, RowPiece, ShardHost, Traffic, Transport, TransportError,
+    decode_layout, encode_layout, encode_rows,
+};

@@ -1,10 +1,9 @@
 //! Trees that can be taken out of the scores and put back: what a search over whole ensembles
 //! needs.
 
-use super::{AllRows, Local, gather};
+use super::Local;
 use crate::binned_tree::BinnedTree;
-use crate::dataset::{Dataset, Plan};
-use crate::metric::{EvalMetric, Partial, ScoredRows};
+use crate::metric::EvalMetric;
 use crate::objective::order::weighted_quantile;
 use crate::stats::message::{LeafQuantile, LeafRows, LeafSlot, LeafSums};
 use crate::stats::shard::Shard;
@@ -114,36 +113,7 @@ impl Local<'_> {
         {
             return self.pool.map(shards.len(), |at| shards[at].loss(one)).into_iter().sum();
         }
-        self.merge(EvalMetric::Loss, &self.plan, &shards).sum
-    }
-
-    /// The sums of a metric over the shards of a plan, merged in their order.
-    pub(super) fn merge(&self, metric: EvalMetric, plan: &Plan, shards: &[&Shard]) -> Partial {
-        if metric == EvalMetric::Loss && self.objective.takes_all_rows() {
-            let rows = AllRows::gather(plan, shards, self.base.len());
-            return metric.partial(&rows.score, &rows.target, &rows.weight, self.objective);
-        }
-        let part = |at: usize| {
-            let shard = shards[at];
-            metric.partial(shard.scores(), shard.targets(), shard.weights(), self.objective)
-        };
-        let merge = |mut all: Partial, part: Partial| {
-            all.merge(part);
-            all
-        };
-        self.pool.map(shards.len(), part).into_iter().reduce(merge).unwrap_or_default()
-    }
-
-    /// A metric of some rows.
-    pub(super) fn metric_of(&self, metric: EvalMetric, data: &Dataset, shards: &[&Shard]) -> f64 {
-        if !metric.takes_all_rows() {
-            return metric.finish(self.merge(metric, &data.plan, shards));
-        }
-        let narrow = gather(&data.plan, shards, self.base.len()).concat();
-        let score: Vec<f64> = narrow.iter().map(|&score| f64::from(score) + self.shift).collect();
-        let (target, weight) = (data.target.to_vec(), data.weight.to_vec());
-        let rows = ScoredRows { score: &score, target: &target, weight: &weight };
-        metric.of_all_rows(rows, self.objective, self.metric)
+        self.evaluator().merge(EvalMetric::Loss, &self.plan, &shards).sum
     }
 
     /// A copy of all scores.

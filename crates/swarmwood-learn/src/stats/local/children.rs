@@ -6,12 +6,12 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::path_features::PathFeatures;
 use super::{Histogram, Local, Team};
 use crate::kernels::histogram::TABLE;
 use crate::pool::even_ranges;
 use crate::split::{FEW, FewRows, NodeTable, SplitCandidate, SplitScratch, SplitSearch};
 use crate::stats::message::SplitQuery;
+use crate::stats::path_features::PathFeatures;
 use crate::stats::shard::Shard;
 
 /// Nodes of at least this many rows are counted by rows, a share for each team, and the counts
@@ -417,13 +417,13 @@ impl ColumnTask<'_> {
 
 impl<'a> SplitSearch<'a> {
     /// The same search with the features that a slot may use.
-    fn at(&self, slot: Option<usize>, paths: &'a PathFeatures) -> Self {
+    pub(in crate::stats) fn at(&self, slot: Option<usize>, paths: &'a PathFeatures) -> Self {
         let allowed = slot.and_then(|slot| paths.allowed(slot)).unwrap_or(self.allowed);
         SplitSearch { allowed, ..*self }
     }
 }
 
-pub(super) fn table(tables: &[u64], column: usize) -> &[u64; TABLE] {
+pub(in crate::stats) fn table(tables: &[u64], column: usize) -> &[u64; TABLE] {
     tables[column * TABLE..].first_chunk().expect("tables hold every column")
 }
 

@@ -7,22 +7,24 @@
 mod assigned;
 mod begin;
 mod children;
-mod lookahead;
-mod path_features;
 mod run;
-mod screen;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use super::backend::BackendError;
+use super::evaluation::{AllRows, EvaluationSet, Evaluator};
+use super::lookahead::{LookaheadSearch, SlotRows};
 use super::message::{
     NodeStats, RowSample, SnapshotId, SplitCommand, SplitConstraints, SplitQuery, TreeId,
 };
-use super::shard::{DerivativeSource, DerivativeSums, Shard};
+use super::path_features::PathFeatures;
+use super::shard::{DerivativeSource, DerivativeSums, HashSample, SampledRows, Shard};
 use crate::binned_tree::{BinnedTree, Traversal};
 use crate::bins::Layout;
 use crate::bins::layout::{FeaturePlace, Route};
 use crate::budget::Budget;
+use crate::context::Context;
 use crate::dataset::{Dataset, Plan};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::GradientScale;
@@ -32,8 +34,8 @@ use crate::pool::{Pool, even_ranges};
 use crate::rule::BinRule;
 use crate::split::{NodeTable, Penalties, Ridge, SplitSearch};
 use assigned::{LeafAssignment, ScoreSnapshot};
-use children::{ChildSearch, SearchBuffers, table};
-use path_features::PathFeatures;
+pub(super) use children::table;
+use children::{ChildSearch, SearchBuffers};
 
 /// Below this many rows, work on rows is done on the calling thread: passing it to others would
 /// take longer.
@@ -54,12 +56,6 @@ struct Team {
     spare: Vec<Histogram>,
     /// Buffer for the rows of a shard that is being split.
     scratch: Vec<u32>,
-}
-
-/// Rows that are only scored.
-struct EvaluationSet<'a> {
-    rows: &'a Dataset,
-    shards: Vec<Shard>,
 }
 
 /// The sums of a slot of the growing tree.
@@ -370,6 +366,21 @@ impl Local<'_> {
         }
     }
 
+    /// Computes metrics.
+    fn evaluator(&self) -> Evaluator<'_> {
+        let (objective, metric, pool) = (self.objective, self.metric, self.pool);
+        Evaluator { objective, metric, pool, shift: self.shift }
+    }
+
+    /// The search for sets of features, and the rows that it samples.
+    fn lookahead(&self) -> (LookaheadSearch<'_>, LocalSlots<'_>) {
+        let context = Context { pool: self.pool, budget: self.budget };
+        let (layout, search, paths) = (&*self.layout, &self.search, &self.paths);
+        let shards = self.shards().collect();
+        let rows = LocalSlots { shards, plan: self.plan, pool: self.pool };
+        (LookaheadSearch { layout, search, paths, scale: self.scale, context }, rows)
+    }
+
     fn each_team(&mut self, together: bool, work: impl Fn(&mut Team) + Sync) {
         if together {
             self.pool.each(&mut self.teams, |_, team| work(team));
@@ -414,55 +425,28 @@ impl Local<'_> {
     }
 }
 
-/// The rows of all shards in their order; scores output after output.
-struct AllRows {
-    score: Vec<f32>,
-    target: Vec<f32>,
-    weight: Vec<f32>,
+/// The rows of slots in this process.
+struct LocalSlots<'a> {
+    shards: Vec<&'a Shard>,
+    plan: Plan,
+    pool: &'a Pool,
 }
 
-impl AllRows {
-    fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> AllRows {
-        let targets: Vec<&[f32]> = shards.iter().map(|shard| shard.targets()).collect();
-        let weights: Vec<&[f32]> = shards.iter().map(|shard| shard.weights()).collect();
-        let is_weighted = weights.iter().any(|weights| !weights.is_empty());
-        AllRows {
-            score: gather(plan, shards, outputs).concat(),
-            target: plan.gather(&targets),
-            weight: if is_weighted { plan.gather(&weights) } else { Vec::new() },
-        }
+impl SlotRows for LocalSlots<'_> {
+    fn count(&self, slot: usize) -> usize {
+        self.shards.iter().map(|shard| shard.count(slot)).sum()
     }
-}
 
-/// One vector per output, in row order.
-fn gather(plan: &Plan, shards: &[&Shard], outputs: usize) -> Vec<Vec<f32>> {
-    let of = |output: usize| {
-        let parts: Vec<&[f32]> = shards
-            .iter()
-            .map(|shard| &shard.scores()[output * shard.rows()..(output + 1) * shard.rows()])
-            .collect();
-        plan.gather(&parts)
-    };
-    (0..outputs).map(of).collect()
-}
-
-fn make_shards(data: &Dataset, target: &[f32], start: &[f32]) -> Vec<Shard> {
-    let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-    let mut weights = data.plan.deal(&weight).into_iter();
-    data.plan
-        .deal(target)
-        .into_iter()
-        .enumerate()
-        .map(|(number, target)| {
-            Shard::new(
-                data.shards[number].clone(),
-                number,
-                target,
-                weights.next().unwrap_or_default(),
-                start,
-            )
-        })
-        .collect()
+    fn sampled(
+        &mut self,
+        slot: usize,
+        sample: HashSample,
+        columns: &[usize],
+    ) -> Result<Vec<SampledRows>, BackendError> {
+        let (shards, plan) = (&self.shards, &self.plan);
+        let sampled = |at: usize| shards[at].sampled(slot, sample, plan, columns);
+        Ok(self.pool.map(shards.len(), sampled))
+    }
 }
 
 /// Shards distributed over as many teams as there are threads.
@@ -477,7 +461,7 @@ fn make_teams(shards: Vec<Shard>, threads: usize) -> Vec<Team> {
 }
 
 /// The search of a backend that has not begun a tree.
-fn no_search() -> SplitConstraints {
+pub(super) fn no_search() -> SplitConstraints {
     let penalties =
         Penalties { lambda: 0.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 0.0 };
     SplitConstraints { allowed: Vec::new(), penalties, directions: Vec::new(), groups: Vec::new() }

@@ -1,9 +1,10 @@
 //! From messages to work on shards.
 
-use super::{Local, gather};
+use super::Local;
 use crate::binned_tree::BinnedTree;
 use crate::dataset::Dataset;
 use crate::stats::backend::{Backend, BackendError};
+use crate::stats::evaluation::gather;
 use crate::stats::message::{
     DataDescription, LeafRows, LeafSlot, Reply, RowSet, SplitCommand, TreeId, Work,
 };
@@ -50,7 +51,8 @@ impl Local<'_> {
             }
             Work::Screen { most } => {
                 self.check_slot(work, 0)?;
-                return Ok(Reply::FeatureSets { sets: self.screen(*most) });
+                let (search, mut rows) = self.lookahead();
+                return Ok(Reply::FeatureSets { sets: search.screen(&mut rows, *most)? });
             }
             Work::LookAhead { slots, sets } => {
                 slots.iter().try_for_each(|&slot| self.check_slot(work, slot))?;
@@ -59,7 +61,11 @@ impl Local<'_> {
                 if let Some(&feature) = features.find(|&&feature| feature as usize >= known) {
                     return Err(unknown(work, "feature", feature as usize));
                 }
-                return Ok(Reply::Lookahead { splits: self.look_ahead(slots, sets) });
+                let valued: Vec<(usize, f64)> =
+                    slots.iter().map(|&slot| (slot, self.slots[slot].value)).collect();
+                let (search, mut rows) = self.lookahead();
+                let splits = search.look_ahead(&mut rows, &valued, sets)?;
+                return Ok(Reply::Lookahead { splits });
             }
             Work::LeafSums { output, id, leaves } => {
                 self.check_output(work, *output)?;
@@ -80,7 +86,8 @@ impl Local<'_> {
             Work::Loss {} => return Ok(Reply::Value { value: Some(self.loss()) }),
             Work::Metric { metric, rows } => {
                 let set = self.set(*rows);
-                let value = set.map(|(data, shards)| self.metric_of(*metric, data, &shards));
+                let value =
+                    set.map(|(data, shards)| self.evaluator().metric_of(*metric, data, &shards));
                 return Ok(Reply::Value { value });
             }
             Work::GatherScores { rows } => {

@@ -4,6 +4,7 @@ use super::Shard;
 use crate::bins::CODES;
 use crate::dataset::Plan;
 use crate::kernels::quantise::gradient;
+use crate::stats::codec::{CodecError, Encode};
 
 /// Which rows belong to a sample: follows from their place in the data set alone.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,16 @@ impl HashSample {
         let share = wanted as f64 / rows.max(1) as f64;
         let below = (share * 32f64.exp2()).min(f64::from(u32::MAX)) as u32;
         HashSample { below: if wanted >= rows { u32::MAX } else { below } }
+    }
+
+    /// The sample of the rows whose hash is below a number; all rows for the largest number.
+    pub fn below(below: u32) -> Self {
+        HashSample { below }
+    }
+
+    /// The number of [`HashSample::below`].
+    pub fn threshold(&self) -> u32 {
+        self.below
     }
 
     fn contains(&self, row: usize) -> bool {
@@ -36,7 +47,7 @@ fn row_hash(row: usize) -> u64 {
 }
 
 /// Some rows of a shard, copied so that they lie side by side.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SampledRows {
     /// Packed derivatives.
     packed: Vec<u64>,
@@ -85,7 +96,30 @@ impl Shard {
     }
 }
 
+impl Encode for SampledRows {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.packed.write(out);
+        self.halves.write(out);
+        self.codes.write(out);
+    }
+
+    fn read(from: &mut &[u8]) -> Result<Self, CodecError> {
+        let (packed, halves) = (Vec::<u64>::read(from)?, Vec::<u8>::read(from)?);
+        let codes = Vec::<Vec<u8>>::read(from)?;
+        let fits = halves.len() == packed.len()
+            && halves.iter().all(|&half| half < 2)
+            && codes.iter().all(|codes| codes.len() == packed.len());
+        let rows = SampledRows { packed, halves, codes };
+        fits.then_some(rows).ok_or(CodecError::Invalid { kind: "a sample of rows" })
+    }
+}
+
 impl SampledRows {
+    /// How many stored columns there are.
+    pub fn columns(&self) -> usize {
+        self.codes.len()
+    }
+
     /// How many rows there are of each half.
     pub fn sizes(&self) -> [usize; 2] {
         let second = self.halves.iter().filter(|&&half| half == 1).count();

@@ -1,16 +1,19 @@
-//! Look-ahead over the rows of this process: tables of cells merge as integers, bits of rows are
-//! joined in the order of shards.
+//! Look-ahead over samples of rows: tables of cells merge as integers, bits of rows are joined in the
+//! order of shards.
 
-use super::Local;
-use crate::bins::CODES;
-use crate::bins::layout::{FeatureBins, FeaturePlace};
-use crate::kernels::quantise::GradientSums;
-use crate::rule::{BinRule, Cut};
-use crate::stats::lookahead::{
+use super::{
     CellSearch, CellTree, FeatureSet, LookaheadSplit, LookaheadTable, MOST_FEATURES, PAIR_BINS,
     TRIPLE_BINS,
 };
-use crate::stats::shard::{CoarseColumn, HashSample, SampledRows, Shard};
+use crate::bins::layout::{FeatureBins, FeaturePlace};
+use crate::bins::{CODES, Layout};
+use crate::context::Context;
+use crate::kernels::quantise::{GradientScale, GradientSums};
+use crate::rule::{BinRule, Cut};
+use crate::stats::backend::BackendError;
+use crate::stats::message::SplitConstraints;
+use crate::stats::path_features::PathFeatures;
+use crate::stats::shard::{CoarseColumn, HashSample, SampledRows};
 
 /// Rows of a node that tables are made of.
 const TABLE_ROWS: usize = 4096;
@@ -18,6 +21,31 @@ const TABLE_ROWS: usize = 4096;
 /// Rows below which a node is split greedily: a number, and a share of those of the tree.
 const LEAST_ROWS: usize = 200;
 const LEAST_SHARE: usize = 16;
+
+/// The rows of the growing tree's slots, wherever they are.
+pub(in crate::stats) trait SlotRows {
+    /// How many rows a slot has.
+    fn count(&self, slot: usize) -> usize;
+
+    /// The rows of a slot that a sample holds, shard by shard, with their codes in some stored
+    /// columns.
+    fn sampled(
+        &mut self,
+        slot: usize,
+        sample: HashSample,
+        columns: &[usize],
+    ) -> Result<Vec<SampledRows>, BackendError>;
+}
+
+/// What the search for sets of features knows of the growing tree.
+#[derive(Clone, Copy)]
+pub(in crate::stats) struct LookaheadSearch<'a> {
+    pub(in crate::stats) layout: &'a Layout,
+    pub(in crate::stats) search: &'a SplitConstraints,
+    pub(in crate::stats) paths: &'a PathFeatures,
+    pub(in crate::stats) scale: GradientScale,
+    pub(in crate::stats) context: Context<'a>,
+}
 
 /// A feature's coarse bins, and the last code of each but the last.
 pub(super) struct CoarseFeature {
@@ -32,19 +60,21 @@ pub(super) struct NodeSample {
     owns: Vec<[u8; CODES]>,
 }
 
-impl Local<'_> {
-    /// For each slot the first split of the tree over one of the sets that gains most, judged on
-    /// rows that it was not chosen on; `None` if none gains or the slot has few rows.
-    pub(super) fn look_ahead(
+impl LookaheadSearch<'_> {
+    /// For each slot, given with its value, the first split of the tree over one of the sets that
+    /// gains most, judged on rows that it was not chosen on; `None` if none gains or the slot has
+    /// few rows.
+    pub(in crate::stats) fn look_ahead(
         &self,
-        slots: &[usize],
+        rows: &mut dyn SlotRows,
+        slots: &[(usize, f64)],
         sets: &[FeatureSet],
-    ) -> Vec<Option<LookaheadSplit>> {
+    ) -> Result<Vec<Option<LookaheadSplit>>, BackendError> {
         let mut all: Vec<FeatureSet> = sets.iter().flat_map(FeatureSet::with_pairs).collect();
         all.retain(|set| set.features().iter().all(|&feature| self.is_usable(feature)));
         all.sort_unstable();
         all.dedup();
-        slots.iter().map(|&slot| self.look_ahead_in(slot, &all)).collect()
+        slots.iter().map(|&slot| self.look_ahead_in(rows, slot, &all)).collect()
     }
 
     pub(super) fn is_usable(&self, feature: u32) -> bool {
@@ -52,24 +82,29 @@ impl Local<'_> {
         self.search.allowed[feature as usize] && place != FeaturePlace::Dropped
     }
 
-    fn look_ahead_in(&self, slot: usize, sets: &[FeatureSet]) -> Option<LookaheadSplit> {
-        let (count, of_tree) = (self.count(slot), self.count(0));
+    fn look_ahead_in(
+        &self,
+        rows: &mut dyn SlotRows,
+        (slot, value): (usize, f64),
+        sets: &[FeatureSet],
+    ) -> Result<Option<LookaheadSplit>, BackendError> {
+        let (count, of_tree) = (rows.count(slot), rows.count(0));
         let sets: Vec<FeatureSet> =
             sets.iter().filter(|set| self.paths.allows_together(slot, set)).copied().collect();
         if count < LEAST_ROWS.max(of_tree / LEAST_SHARE)
             || sets.is_empty()
-            || self.budget.is_interrupted()
+            || self.context.budget.is_interrupted()
         {
-            return None;
+            return Ok(None);
         }
         let mut features: Vec<u32> =
             sets.iter().flat_map(|set| set.features().iter().copied()).collect();
         features.sort_unstable();
         features.dedup();
 
-        let sample = self.sample(slot, TABLE_ROWS, &features);
+        let sample = self.sample(rows, slot, TABLE_ROWS, &features)?;
         let coarse = self.coarse_features(&features, &sample, PAIR_BINS);
-        let search = CellSearch { penalties: self.search.penalties, value: self.slots[slot].value };
+        let search = CellSearch { penalties: self.search.penalties, value };
         let found = sets.iter().filter_map(|set| {
             let axes: Vec<&CoarseFeature> = set
                 .features()
@@ -78,17 +113,21 @@ impl Local<'_> {
                 .collect();
             self.best_of_set(*set, &axes, &sample, count, &search)
         });
-        found.reduce(|best, next| if next.gain > best.gain { next } else { best })
+        Ok(found.reduce(|best, next| if next.gain > best.gain { next } else { best }))
     }
 
     /// A sample of the rows of a slot, with the codes of some features.
-    pub(super) fn sample(&self, slot: usize, wanted: usize, features: &[u32]) -> NodeSample {
-        let sample = HashSample::new(wanted, self.count(slot));
+    pub(super) fn sample(
+        &self,
+        rows: &mut dyn SlotRows,
+        slot: usize,
+        wanted: usize,
+        features: &[u32],
+    ) -> Result<NodeSample, BackendError> {
+        let sample = HashSample::new(wanted, rows.count(slot));
         let (columns, owns): (Vec<usize>, Vec<[u8; CODES]>) =
             features.iter().map(|&feature| self.own_codes(feature)).unzip();
-        let shards: Vec<&Shard> = self.shards().collect();
-        let sampled = |at: usize| shards[at].sampled(slot, sample, &self.plan, &columns);
-        NodeSample { shards: self.pool.map(shards.len(), sampled), owns }
+        Ok(NodeSample { shards: rows.sampled(slot, sample, &columns)?, owns })
     }
 
     /// Bins of about as many sampled rows each, feature by feature.
@@ -98,7 +137,8 @@ impl Local<'_> {
         sample: &NodeSample,
         bins: usize,
     ) -> Vec<CoarseFeature> {
-        let parts = self.pool.map(sample.shards.len(), |at| sample.shards[at].count_codes());
+        let parts =
+            self.context.pool.map(sample.shards.len(), |at| sample.shards[at].count_codes());
         let mut counts = vec![0u32; features.len() * CODES];
         for part in parts {
             counts.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
@@ -174,7 +214,7 @@ impl Local<'_> {
         let axes: Vec<(&CoarseColumn, usize)> =
             axes.iter().map(|(column, lasts)| (column, lasts.len() + 1)).collect();
         let shards = &sample.shards;
-        let parts = self.pool.map(shards.len(), |at| shards[at].cell_sums(&axes));
+        let parts = self.context.pool.map(shards.len(), |at| shards[at].cell_sums(&axes));
         let add = |mut all: [Vec<u64>; 2], part: [Vec<u64>; 2]| {
             for (all, part) in all.iter_mut().zip(part) {
                 all.iter_mut().zip(part).for_each(|(sum, part)| *sum = sum.wrapping_add(part));

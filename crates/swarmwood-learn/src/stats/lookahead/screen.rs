@@ -6,11 +6,11 @@
 //! of the signs. What features do one by one does not show in them, and 64 rows are counted
 //! at once.
 
-use super::Local;
-use super::lookahead::CoarseFeature;
+use super::FeatureSet;
+use super::search::{CoarseFeature, LookaheadSearch, SlotRows};
 use crate::bins::CODES;
 use crate::kernels::walsh::{differences, xor};
-use crate::stats::lookahead::FeatureSet;
+use crate::stats::backend::BackendError;
 
 /// Rows that features are screened on at most, and rows below which triples are not screened.
 const MOST_ROWS: usize = 16_384;
@@ -32,25 +32,32 @@ struct FeatureBits {
     planes: Vec<Vec<u64>>,
 }
 
+/// Signs of gradients, bits of features, and the number of rows.
+type RowBits = (Vec<u64>, Vec<FeatureBits>, u32);
+
 /// A set and its statistic.
 type ScreenedSet = (f64, FeatureSet);
 
-impl Local<'_> {
+impl LookaheadSearch<'_> {
     /// At most so many of the sets of two and three features that interact, the clearest first.
-    pub(super) fn screen(&self, most: usize) -> Vec<FeatureSet> {
+    pub(in crate::stats) fn screen(
+        &self,
+        rows_of: &mut dyn SlotRows,
+        most: usize,
+    ) -> Result<Vec<FeatureSet>, BackendError> {
         let features: Vec<u32> = (0..self.layout.features().len() as u32)
             .filter(|&feature| self.is_usable(feature))
             .collect();
         let (rows, with_triples) = screening_plan(features.len());
-        if features.len() < 2 || rows == 0 || self.budget.is_interrupted() {
-            return Vec::new();
+        if features.len() < 2 || rows == 0 || self.context.budget.is_interrupted() {
+            return Ok(Vec::new());
         }
-        let (signs, bits, count) = self.bits(&features, rows);
+        let (signs, bits, count) = self.bits(rows_of, &features, rows)?;
         if count == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
 
-        let found = self.pool.map(bits.len(), |at| {
+        let found = self.context.pool.map(bits.len(), |at| {
             let mut found = pairs_of(at, &bits, &signs, count);
             if with_triples {
                 found.extend(triples_of(at, &bits, &signs, count));
@@ -63,15 +70,20 @@ impl Local<'_> {
         let clearest = found.first().map_or(0.0, |(excess, _)| *excess);
         found.retain(|(excess, _)| *excess >= LEAST_SHARE * clearest);
         found.truncate(most);
-        found.into_iter().map(|(_, set)| set).collect()
+        Ok(found.into_iter().map(|(_, set)| set).collect())
     }
 
     /// Signs of gradients and bits of features, for as many rows of either sign; and their number.
-    fn bits(&self, features: &[u32], wanted: usize) -> (Vec<u64>, Vec<FeatureBits>, u32) {
-        let sample = self.sample(0, wanted, features);
+    fn bits(
+        &self,
+        rows_of: &mut dyn SlotRows,
+        features: &[u32],
+        wanted: usize,
+    ) -> Result<RowBits, BackendError> {
+        let sample = self.sample(rows_of, 0, wanted, features)?;
         let coarse = self.coarse_features(features, &sample, 4);
         let shards = &sample.shards;
-        let rows = self.pool.map(shards.len(), |at| shards[at].balanced_rows());
+        let rows = self.context.pool.map(shards.len(), |at| shards[at].balanced_rows());
         let count = rows.iter().map(|rows| rows.len() as u32).sum();
 
         // Rows with a positive gradient come first in every shard.
@@ -82,7 +94,7 @@ impl Local<'_> {
         let signs = rows
             .iter()
             .flat_map(|rows| (0..rows.len().div_ceil(64)).map(move |word| sign_word(rows, word)));
-        let bits = self.pool.map(coarse.len(), |at| {
+        let bits = self.context.pool.map(coarse.len(), |at| {
             let CoarseFeature { feature, column, lasts } = &coarse[at];
             let plane = |bins: &[u8]| -> Vec<u64> {
                 let bits: [bool; CODES] = column.bins.map(|bin| bins.contains(&bin));
@@ -97,7 +109,7 @@ impl Local<'_> {
             };
             FeatureBits { feature: *feature, planes }
         });
-        (signs.collect(), bits, count)
+        Ok((signs.collect(), bits, count))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::stats::message::{SplitCommand, SplitConstraints};
 
 /// What is left of the groups, slot by slot. Nothing is stored where there are no constraints.
 #[derive(Debug, Default)]
-pub(super) struct PathFeatures {
+pub(in crate::stats) struct PathFeatures {
     /// The features of each group, ascending.
     groups: Vec<Vec<u32>>,
     /// The allowed features of the tree.
@@ -24,7 +24,7 @@ struct SlotFeatures {
 
 impl PathFeatures {
     /// A tree of one node.
-    pub(super) fn new(search: &SplitConstraints) -> Self {
+    pub(in crate::stats) fn new(search: &SplitConstraints) -> Self {
         if search.groups.is_empty() {
             return PathFeatures::default();
         }
@@ -47,7 +47,7 @@ impl PathFeatures {
     }
 
     /// Notes the children of a split.
-    pub(super) fn split(&mut self, command: &SplitCommand) {
+    pub(in crate::stats) fn split(&mut self, command: &SplitCommand) {
         if self.groups.is_empty() {
             return;
         }
@@ -64,12 +64,12 @@ impl PathFeatures {
     }
 
     /// The features that a rule of a slot may use, if it may not use all that the tree may.
-    pub(super) fn allowed(&self, slot: usize) -> Option<&[bool]> {
+    pub(in crate::stats) fn allowed(&self, slot: usize) -> Option<&[bool]> {
         self.slots.get(slot).map(|slot| &slot.allowed[..])
     }
 
     /// Whether all features of a set may be used below a slot, on one way.
-    pub(super) fn allows_together(&self, slot: usize, set: &FeatureSet) -> bool {
+    pub(in crate::stats) fn allows_together(&self, slot: usize, set: &FeatureSet) -> bool {
         let holds = |&group: &usize| {
             let group = &self.groups[group];
             set.features().iter().all(|feature| group.binary_search(feature).is_ok())
