@@ -6,6 +6,7 @@
 
 mod arrow;
 mod buffer;
+mod cluster;
 mod compression;
 mod custom_loss;
 mod custom_metric;
@@ -26,6 +27,8 @@ mod training;
 /// The module `swarmwood._core`.
 #[pyo3::pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::cluster::{PyShardHost, encode_rows, host_count, occurring_texts, sample_places};
     #[pymodule_export]
     use super::compression::compress;
     #[pymodule_export]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use swarmwood::error::Violation;
 use swarmwood::learn::budget::Budget;
 use swarmwood::learn::event::{Event, SearchStatus};
 use swarmwood::learn::metric::CustomMetric;
@@ -15,8 +16,9 @@ use swarmwood::model::{Model, Target, TargetKind};
 use swarmwood::params::Gather;
 use swarmwood::read::Rows;
 use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric};
-use swarmwood::{Result, read};
+use swarmwood::{Error, Result, read};
 
+use crate::cluster::ClusterArguments;
 use crate::custom_loss::PythonLoss;
 use crate::custom_metric::PythonMetric;
 use crate::errors::{guarded, python_error};
@@ -48,6 +50,7 @@ struct TrainJob {
     init_model: Option<Arc<Model>>,
     custom_loss: Option<Arc<dyn CustomLoss>>,
     custom_metric: Option<Arc<dyn CustomMetric>>,
+    cluster: Option<ClusterArguments>,
 }
 
 impl TrainJob {
@@ -63,13 +66,20 @@ impl TrainJob {
         let params = gather.finish()?;
         let mut messages = params.idle();
 
-        let mut rows = match &self.init_model {
-            Some(model) => read::borrowed_continuing(self.table, &model.schema)?,
-            None => read::borrowed(self.table, self.target)?,
+        let on_cluster = self.cluster.is_some();
+        let mut rows = match (&self.init_model, self.cluster) {
+            (Some(model), _) => read::borrowed_continuing(self.table, &model.schema)?,
+            (None, Some(cluster)) => cluster.rows(self.table, self.target)?,
+            (None, None) => read::borrowed(self.table, self.target)?,
         };
         let matching = |valid: Arc<ColumnTable>| read::borrowed_matching(valid, &rows.schema);
         let mut watched = self.valid.into_iter().map(matching).collect::<Result<Vec<Rows>>>()?;
         let mut valid = watched.pop();
+        if params.valid_fraction > 0.0 && valid.is_none() && on_cluster {
+            let message = "is not for rows on a cluster; give validation rows";
+            let violation = Violation::new("valid_fraction", message);
+            return Err(Error::Parameters(vec![violation]));
+        }
         if params.valid_fraction > 0.0 && valid.is_none() {
             let (rest, part) = rows.holdout(params.valid_fraction, params.seed)?;
             (rows, valid) = (rest, Some(part));
@@ -103,7 +113,8 @@ impl TrainJob {
 /// returns the best model so far.
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
-                    callback=None, objective=None, metric=None, init_model=None))]
+                    callback=None, objective=None, metric=None, init_model=None,
+                    cluster=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -117,6 +128,7 @@ pub fn train(
     objective: Option<Bound<'_, PyAny>>,
     metric: Option<Bound<'_, PyAny>>,
     init_model: Option<PyRef<'_, PyModel>>,
+    cluster: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
@@ -133,6 +145,9 @@ pub fn train(
             pretrained,
             init_model: init_model.map(|model| model.shared()),
             custom_loss: loss.clone().map(|loss| loss as Arc<dyn CustomLoss>),
+            cluster: cluster
+                .map(|cluster| ClusterArguments::new(&cluster, &monitor))
+                .transpose()?,
             custom_metric: custom_metric.transpose()?.map(|metric| metric as Arc<dyn CustomMetric>),
         };
 
@@ -146,6 +161,11 @@ pub fn train(
         };
         let run = || job.run(budget, &mut observer);
         let result = py.detach(|| with_signal_checks(&monitor, run));
+        // A call of the cluster that failed says more than the error it led to.
+        let failed = result.is_err().then(|| monitor.take_exception()).flatten();
+        if let Some(error) = failed {
+            return Err(error);
+        }
         let (trained, warnings, metric) =
             result.map_err(python_error).map_err(|error| match &loss {
                 Some(loss) => loss.chained(py, error),

@@ -141,7 +141,7 @@ pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
         let (kind, map) = match &field.texts {
             None => (Kind::Number, None),
             Some(texts) => {
-                let (levels, map) = levels(&*columns, at, texts, &field.name)?;
+                let (levels, map) = levels_of(&*columns, at, texts, &field.name)?;
                 (Kind::Category { levels }, Some(map))
             }
         };
@@ -186,7 +186,7 @@ fn location() -> SourceLocation {
 
 /// The levels of a category that occur, in the order of their letters, and the schema's codes of
 /// the caller's codes.
-fn levels(
+pub(super) fn levels_of(
     columns: &dyn Columns,
     feature: usize,
     texts: &[Option<String>],
@@ -242,7 +242,7 @@ impl BorrowedTable {
 
     /// A table whose features must be those of a schema; levels that the schema does not know are
     /// told.
-    fn following(
+    pub(super) fn following(
         columns: Arc<dyn Columns>,
         schema: &Schema,
         has_target: bool,
@@ -399,6 +399,28 @@ impl BorrowedTable {
         }
         order.sort_unstable();
         (order.len() < keys.len()).then_some(order)
+    }
+
+    /// The caller's rows in the order of this table; `None` if it is theirs.
+    pub(super) fn caller_order(&self) -> Option<&[usize]> {
+        self.order.as_deref()
+    }
+
+    /// The columns of a table without rows.
+    pub(super) fn empty_columns(&self) -> Vec<Column> {
+        let empty = |codes: &Option<Vec<u32>>| match codes {
+            Some(_) => Column::Category(Vec::new()),
+            None => Column::Number(Vec::new()),
+        };
+        self.codes.iter().map(empty).collect()
+    }
+
+    /// The weights of all rows; empty if every row weighs one.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        match self.weighted {
+            true => self.values(TableColumn::Weight, &RowSelection::Range(0..self.rows())),
+            false => Vec::new(),
+        }
     }
 
     /// The row of the caller's table that is at a position of this one.

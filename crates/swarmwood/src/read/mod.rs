@@ -17,6 +17,7 @@
 mod borrowed;
 mod cells;
 mod class_weight;
+mod cluster;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
@@ -54,6 +55,10 @@ pub use borrowed::{
     borrowed_scoring,
 };
 pub use class_weight::ClassWeight;
+pub use cluster::{
+    ClusterFacts, ClusterPlan, RowCluster, clustered, clustered_whole, encode_part,
+    occurring_texts, sample_places,
+};
 #[cfg(feature = "demo")]
 pub use demo::demo;
 pub use encoding::TextEncoding;

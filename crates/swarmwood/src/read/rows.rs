@@ -6,8 +6,9 @@ use swarmwood_learn::data::{Chunk, Column};
 use swarmwood_model::{Schema, TargetKind};
 
 use super::ReadOptions;
-use super::borrowed::RowSelection;
+use super::borrowed::{BorrowedTable, RowSelection};
 use super::class_weight;
+use super::cluster::RowCluster;
 use super::known_schema::{TargetUse, read_with_schema};
 use super::packed_chunk::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
@@ -31,6 +32,8 @@ pub struct Rows {
     part: Option<Arc<RowSet>>,
     /// Factors of the weights, by class.
     class_factors: Option<Arc<[f64]>>,
+    /// The processes that hold all rows of the store.
+    cluster: Option<Arc<dyn RowCluster>>,
 }
 
 /// The data that the parts of a split share.
@@ -68,7 +71,7 @@ impl Store {
                 batches.iter().map(|batch| (0..batch.rows.len()).collect()).collect()
             }
             // Borrowed tables have no chunks.
-            StoredRows::Borrowed(_) => Vec::new(),
+            StoredRows::Borrowed(_) | StoredRows::Elsewhere { .. } => Vec::new(),
         }
     }
 }
@@ -139,7 +142,15 @@ impl Rows {
             origin,
             memory_limit,
         };
-        Rows { schema, rows, warnings, store: Arc::new(store), part: None, class_factors: None }
+        Rows {
+            schema,
+            rows,
+            warnings,
+            store: Arc::new(store),
+            part: None,
+            class_factors: None,
+            cluster: None,
+        }
     }
 
     /// Rows that are in memory as one chunk.
@@ -193,6 +204,11 @@ impl Rows {
                 chunks.iter().try_for_each(|chunk| visit(&chunk.unpack()))
             }
             (StoredRows::Borrowed(table), _) => table.for_each_chunk(&mut visit),
+            (StoredRows::Elsewhere { .. }, _) => Err(Error::Run(
+                "this needs all rows in one process, but they are on a cluster; train without the \
+                 parameter that asks for it, or on rows in memory"
+                    .to_string(),
+            )),
             (StoredRows::Sample { .. }, Some((origin, options))) => {
                 read_with_schema(
                     origin.open()?,
@@ -214,6 +230,9 @@ impl Rows {
     pub fn sample(&self) -> Chunk {
         if let StoredRows::Borrowed(table) = &self.store.stored {
             return table.chunk(&RowSelection::Indices(&self.sampled_rows()));
+        }
+        if let StoredRows::Elsewhere { sample, .. } = &self.store.stored {
+            return sample.chunk(&RowSelection::Range(0..sample.rows()));
         }
         let mut sample = Chunk::default();
         self.for_each_sampled(|chunk, indices| {
@@ -240,7 +259,7 @@ impl Rows {
         let rows = (0..self.store.rows).filter(|row| self.contains(*row) && sampled(row));
         let number = |row: usize| match &self.store.stored {
             StoredRows::Borrowed(table) => table.caller_row(row),
-            StoredRows::All(_) | StoredRows::Sample { .. } => row,
+            StoredRows::All(_) | StoredRows::Sample { .. } | StoredRows::Elsewhere { .. } => row,
         };
         rows.map(|row| number(row) as u32).collect()
     }
@@ -251,6 +270,9 @@ impl Rows {
         self.schema.features.get(feature)?;
         if let StoredRows::Borrowed(table) = &self.store.stored {
             return Some(table.column(feature, &RowSelection::Indices(&self.sampled_rows())));
+        }
+        if let StoredRows::Elsewhere { sample, .. } = &self.store.stored {
+            return Some(sample.column(feature, &RowSelection::Range(0..sample.rows())));
         }
         let mut sample: Option<Column> = None;
         self.for_each_sampled(|chunk, indices| {
@@ -301,7 +323,7 @@ impl Rows {
                 }
             }
             // Borrowed tables have no chunks; their sample is selected by row number.
-            StoredRows::Borrowed(_) => {}
+            StoredRows::Borrowed(_) | StoredRows::Elsewhere { .. } => {}
         }
     }
 
@@ -344,6 +366,55 @@ impl Rows {
             store: Arc::clone(&self.store),
             part: Some(part),
             class_factors: self.class_factors.clone(),
+            cluster: None,
+        }
+    }
+
+    /// Rows of which only a sample is here, with all targets and weights.
+    pub(super) fn held_elsewhere(
+        schema: Schema,
+        sample: BorrowedTable,
+        (target, weight): (Vec<f64>, Vec<f64>),
+        warnings: Vec<String>,
+    ) -> Rows {
+        let rows = target.len();
+        Rows::new(schema, rows, warnings, StoredRows::Elsewhere { sample, target, weight }, None)
+    }
+
+    /// The same rows, which a cluster holds as well.
+    pub(super) fn on_cluster(self, cluster: Arc<dyn RowCluster>) -> Rows {
+        Rows { cluster: Some(cluster), ..self }
+    }
+
+    /// The processes that hold these rows, if any do.
+    pub fn cluster(&self) -> Option<&dyn RowCluster> {
+        self.cluster.as_deref()
+    }
+
+    /// The caller's rows in the order of these, of a table whose rows are in another order.
+    pub(crate) fn caller_order(&self) -> Option<&[usize]> {
+        match &self.store.stored {
+            StoredRows::Borrowed(table) => table.caller_order(),
+            _ => None,
+        }
+    }
+
+    /// The targets and weights of all rows; there are no weights if every row weighs one.
+    pub(crate) fn targets(&self) -> Result<(Vec<f64>, Vec<f64>)> {
+        match &self.store.stored {
+            StoredRows::Elsewhere { target, weight, .. } => Ok((target.clone(), weight.clone())),
+            StoredRows::Borrowed(table) if self.part.is_none() => {
+                Ok((table.targets(), table.weights()))
+            }
+            _ => {
+                let (mut target, mut weight) = (Vec::new(), Vec::new());
+                self.for_each_chunk(&mut |chunk| {
+                    target.extend_from_slice(&chunk.target);
+                    weight.extend_from_slice(&chunk.weight);
+                    Ok(())
+                })?;
+                Ok((target, weight))
+            }
         }
     }
 
@@ -370,6 +441,7 @@ impl Rows {
                 Box::new(targets.iter().flat_map(PackedChunk::target))
             }
             StoredRows::Borrowed(table) => Box::new(table.targets().into_iter()),
+            StoredRows::Elsewhere { target, .. } => Box::new(target.iter().copied()),
         };
         for (row, class) in targets.enumerate().filter(|(row, _)| contains(row)) {
             groups[class as usize].push(row as u64);

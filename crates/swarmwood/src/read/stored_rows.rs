@@ -48,6 +48,15 @@ pub(super) enum StoredRows {
     },
     /// None: they are in the caller's memory.
     Borrowed(BorrowedTable),
+    /// None: they are in other processes.
+    Elsewhere {
+        /// The rows that bins are made from.
+        sample: BorrowedTable,
+        /// The targets of all rows.
+        target: Vec<f64>,
+        /// Their weights; empty if every row weighs one.
+        weight: Vec<f64>,
+    },
 }
 
 /// Collects the chunks of a reading.
@@ -173,7 +182,7 @@ impl StoredRows {
             StoredRows::Sample { batches, targets } => {
                 Box::new(batches.iter_mut().map(|batch| &mut batch.chunk).chain(targets))
             }
-            StoredRows::Borrowed(_) => Box::new(std::iter::empty()),
+            StoredRows::Borrowed(_) | StoredRows::Elsewhere { .. } => Box::new(std::iter::empty()),
         }
     }
 

@@ -9,7 +9,7 @@ use swarmwood_learn::data::Column;
 use swarmwood_learn::dataset::{Dataset, DatasetBuilder};
 use swarmwood_learn::rule::Code;
 
-use super::{Job, gather};
+use super::{Job, cluster, gather};
 use crate::error::Violation;
 use crate::message::Message;
 use crate::read::Rows;
@@ -36,7 +36,24 @@ pub struct BinnedSets {
 
 /// The training rows, the validation rows and others, binned alike.
 pub fn bin_all(job: &Job<'_>, watched: &[Arc<Rows>]) -> Result<BinnedSets> {
-    fit(job)?.settle(|layout| bin_with(job, watched, layout))
+    let Some(cluster) = job.rows.cluster() else {
+        return fit(job)?.settle(|layout| bin_with(job, watched, layout));
+    };
+
+    // The rows that are only scored are here; those of the cluster may take more bundles apart.
+    let scored: Vec<&Rows> =
+        job.valid.into_iter().chain(watched.iter().map(|rows| &**rows)).collect();
+    let build_scored = |layout: &Arc<Layout>| -> Result<BinningResult<Vec<Dataset>>> {
+        scored.iter().map(|rows| build(job, rows, layout)).collect()
+    };
+    let (layout, _) = fit(job)?.settle(|layout| {
+        Ok::<_, Error>(build_scored(layout)?.map(|sets| (layout.clone(), sets)))
+    })?;
+    let training = cluster::load(job, cluster, layout)?;
+    let mut sets = build_scored(&training.layout)?
+        .map_err(|_| Error::Run("rows that fitted their bins no longer do".to_string()))?;
+    let watched = sets.split_off(usize::from(job.valid.is_some()));
+    Ok(BinnedSets { training, valid: sets.pop(), watched })
 }
 
 /// The training rows alone, in bins of their own or in given ones.

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::context::Context;
-use swarmwood_learn::dataset::Dataset;
 use swarmwood_learn::ensemble::{
     self, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit, EnsembleSearchReport,
     EnsembleShape, FitProgress,
@@ -15,6 +14,7 @@ use swarmwood_learn::stats::TrainingSet;
 use swarmwood_search::Datum;
 
 use super::checkpoint_writer::CheckpointWriter;
+use super::cluster::JobBackends;
 use super::event_log::EventLog;
 use super::trees::{KEPT_BYTES, constant_columns, measured};
 use super::{Job, Learner, TrainResult, binning, feature_budget};
@@ -66,7 +66,14 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let bin_seconds = started.elapsed().as_secs_f64();
     let mut warnings = constant_columns(job, &data.layout);
     let started = Instant::now();
-    let (found, note) = search(job, (&data, valid.as_ref()), observer, &mut warnings)?;
+    let backends = JobBackends::new(job, &data);
+    let data = backends.whole(data)?;
+    let set = TrainingSet {
+        backends: backends.factory(),
+        ..TrainingSet::new(&data, valid.as_ref(), job.objective)
+    };
+    let (found, note) = search(job, set, observer, &mut warnings)?;
+    let notes = note.into_iter().chain(backends.note()).collect();
     let held_out = match job.held_out {
         None => None,
         Some(budget) => {
@@ -92,14 +99,14 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         swarm: None,
         tree: None,
         warnings,
-        notes: note.into_iter().collect(),
+        notes,
     })
 }
 
 /// Searches, from the beginning or from a checkpoint.
 fn search(
     job: &Job<'_>,
-    (data, valid): (&Dataset, Option<&Dataset>),
+    set: TrainingSet<'_>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
 ) -> Result<(EnsembleSearchFit, Option<String>)> {
@@ -140,7 +147,7 @@ fn search(
         shapes: shapes(job.params),
         features: feature_budget::budget(job.params, &job.rows.schema)?,
     };
-    let set = TrainingSet::new(data, valid, job.objective).with_constraints(job.constraints);
+    let set = set.with_constraints(job.constraints);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
     if let Some(failure) = failure {
         return Err(failure);

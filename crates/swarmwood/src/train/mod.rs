@@ -6,6 +6,7 @@
 mod binning;
 mod calibration;
 mod checkpoint_writer;
+mod cluster;
 mod constraints;
 mod continuation;
 mod decision_threshold;
@@ -162,6 +163,7 @@ pub fn train_learner(
         budget: &budget,
         held_out: params.is_calibrated().then_some(&held_out_budget),
     };
+    cluster::check(&job)?;
     let mut observer = |event: &Event| {
         let elapsed =
             if event.elapsed > 0.0 { event.elapsed } else { started.elapsed().as_secs_f64() };

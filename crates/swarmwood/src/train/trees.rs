@@ -15,6 +15,7 @@ use swarmwood_learn::stats::TrainingSet;
 use swarmwood_model::{Body, Model};
 
 use super::binning::{self, BinnedSets};
+use super::cluster::JobBackends;
 use super::{Job, TrainResult, add_rows, continuation, feature_budget};
 use crate::error::Violation;
 use crate::message::Message;
@@ -49,7 +50,9 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         None => (sets, None),
     };
     let BinnedSets { training: data, valid, watched } = sets;
+    let backends = JobBackends::new(job, &data);
     let set = TrainingSet {
+        backends: backends.factory(),
         watched: &watched,
         initial: initial.as_ref(),
         metric: job.options.custom_metric.as_deref(),
@@ -61,7 +64,9 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         fit.ensemble.members.splice(0..0, model.members().iter().cloned());
     }
     let train_seconds = started.elapsed().as_secs_f64();
-    let notes = job.round_notes(fit.rounds, fit.rounds_done);
+    let mut notes = job.round_notes(fit.rounds, fit.rounds_done);
+    notes.extend(backends.note());
+    drop(backends);
     let (model, train_metrics, valid_metrics) = measured(fit.ensemble, job, data, valid);
     Ok(TrainResult {
         model,
