@@ -149,7 +149,36 @@ def train(
     objective: object | None = None,
     metric: object | None = None,
     init_model: Model | None = None,
+    cluster: object | None = None,
 ) -> FitResult: ...
+
+class ShardHost:
+    """Some shards of all rows, and the fits on them."""
+
+    def __init__(
+        self,
+        layout: bytes,
+        total: int,
+        host: int,
+        hosts: int,
+        pieces: list[bytes],
+        threads: int,
+    ) -> None: ...
+    def handle(self, message: bytes) -> bytes: ...
+
+def sample_places(rows: int) -> list[int] | None: ...
+def host_count(rows: int, hosts: int) -> int: ...
+def occurring_texts(table: Table) -> list[list[str] | None]: ...
+def encode_rows(
+    table: Table,
+    layout: bytes,
+    texts: list[list[str] | None],
+    total: int,
+    hosts: int,
+    first: int = 0,
+    rows: list[int] | None = None,
+    places: list[int] | None = None,
+) -> tuple[list[bytes], list[int]]: ...
 def compress(
     table: Table,
     classes: list[str],

@@ -158,8 +158,12 @@ class Estimator(BaseEstimator):
         classes: list[str] | None,
         initial: _core.Model | None = None,
         rounds: int | None = None,
+        cluster: Any = None,
     ) -> Self:
-        """Fit to validated data and encoded targets; `initial` is a model to continue."""
+        """Fit to validated data and encoded targets; `initial` is a model to continue.
+
+        With a cluster, which holds all rows, `X` is their sample.
+        """
         if initial is not None and initial.classes != (classes or []):
             raise parameter_error(
                 "init_model",
@@ -169,7 +173,8 @@ class Estimator(BaseEstimator):
         mask = categorical_mask(self.categorical_features, names)
         tables = []
         for rows, target, weight in [(X, y, sample_weight), *valid]:
-            table = table_of(rows, names, mask)
+            is_sample = cluster is not None and not tables
+            table = cluster.table(rows) if is_sample else table_of(rows, names, mask)
             table.set_target(readable(target))
             if weight is not None:
                 table.set_weight(weight)
@@ -189,12 +194,30 @@ class Estimator(BaseEstimator):
                     objective=self._custom_loss(),
                     metric=metric,
                     init_model=initial,
+                    cluster=cluster,
                 )
         finally:
             if progress is not None:
                 progress.close()
         self._store_result(result, result.metric if metric is None else metric.name)
         return self
+
+    def _fit_cluster(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: list[str] | None,
+        eval_set: Any,
+        cluster: Any,
+    ) -> Self:
+        """Fit to the rows of a cluster, given their sample and its encoded targets."""
+        X = validated(self, X, reset=True)
+        valid = [
+            (X_valid, self._encode_validation(X_valid, y_valid), self._validate_weight(w, X_valid))
+            for X_valid, y_valid, w in self._validation_data(eval_set, None, None, None)
+        ]
+        return self._fit(X, y, sample_weight, valid, classes, cluster=cluster)
 
     def _store_result(self, result: _core.FitResult, metric: str) -> None:
         self._model = result.model

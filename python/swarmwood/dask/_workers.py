@@ -1,0 +1,232 @@
+"""The workers of a Dask cluster.
+
+Hosts live in a table of each worker process and are reached by tasks that must run on that worker.
+Whether a worker is alive is asked of the scheduler, so that a call never waits for one that is gone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from swarmwood import _cluster, _core
+from swarmwood._cluster import Deal, Plan
+
+#: Seconds between two looks at the workers.
+POLL = 0.5
+
+#: Seconds that a cluster may be without workers.
+PATIENCE = 60.0
+
+#: Larger messages do not go through the scheduler.
+SCATTERED = 1 << 20
+
+
+class DaskWorkers:
+    """A pool of the workers of a client."""
+
+    def __init__(self, client: Any, parts: list[Any], timeout: float) -> None:
+        import distributed
+
+        self._client = distributed.get_client() if client is None else client
+        self._parts = parts
+        self._timeout = timeout
+        self._places: dict[str, str] = {}
+
+    def _workers(self) -> dict[str, int]:
+        """Return the threads of the workers that are alive, by address."""
+        try:
+            info = self._client.scheduler_info(n_workers=-1)
+        except TypeError:
+            info = self._client.scheduler_info()
+        return {address: worker["nthreads"] for address, worker in info["workers"].items()}
+
+    def count(self) -> int:
+        """Return the number of workers."""
+        return len(self._alive())
+
+    def _alive(self) -> dict[str, int]:
+        """Return the workers; wait for a while if there are none."""
+        deadline = time.monotonic() + PATIENCE
+        while not (workers := self._workers()):
+            if time.monotonic() > deadline:
+                raise _core.SwarmwoodError(
+                    f"the Dask cluster has had no worker for {PATIENCE:.0f} s; start some and fit "
+                    "again"
+                )
+            time.sleep(POLL)
+        return workers
+
+    def map_parts(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        """Call a function with every partition, on any worker."""
+        futures = self._submit(function, arguments)
+        self._wait(futures)
+        return [self._result(future, at) for at, future in enumerate(futures)]
+
+    def _submit(
+        self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        import dask
+
+        call = dask.delayed(function, pure=False)
+        tasks = [call(part, *more) for part, more in zip(self._parts, arguments, strict=True)]
+        futures: list[Any] = self._client.compute(tasks, retries=2)
+        return futures
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        """Wait for futures that any worker may compute."""
+        import distributed
+
+        while True:
+            try:
+                distributed.wait(futures, timeout=POLL)
+                return
+            except TimeoutError:
+                self._alive()
+
+    def _result(self, future: Any, part: int) -> Any:
+        if future.status == "finished":
+            return future.result()
+        error = future.exception() if future.status == "error" else None
+        if error is not None and not _is_loss(error):
+            raise error
+        raise _core.SwarmwoodError(
+            f"the rows of partition {part} cannot be read again after a worker was lost; give data "
+            "that the workers can compute or read from files, not data scattered by this process"
+        ) from error
+
+    def build(self, host: int, key: str, plan: Plan, deals: Sequence[Deal]) -> bool:
+        """Make a host on the worker that has the fewest."""
+        workers = self._alive()
+        held = list(self._places.values())
+        address = min(sorted(workers), key=held.count)
+        pieces = self._submit(_cluster.part_pieces, [(plan, deal) for deal in deals])
+        own = [
+            self._client.submit(_cluster.piece_of, piece, host, pure=False) for piece in pieces
+        ]
+        built = self._client.submit(
+            _cluster.build_host,
+            key,
+            plan,
+            host,
+            own,
+            workers[address],
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+        )
+        while not built.done():
+            time.sleep(POLL / 10)
+            if not built.done() and address not in self._alive():
+                built.cancel(force=True)
+                return False
+        if built.status == "error" and not _is_loss(built.exception()):
+            for at, piece in enumerate(pieces):
+                if piece.status == "error":
+                    self._result(piece, at)
+            raise built.exception()
+        if built.status != "finished":
+            for at, piece in enumerate(pieces):
+                if piece.status in ("lost", "cancelled", "error"):
+                    self._result(piece, at)
+            return False
+        self._places[key] = address
+        return True
+
+    def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
+        """Ask hosts; None for those whose worker is gone or does not reply in time."""
+        alive = self._workers()
+        futures: list[Any] = []
+        for key, message in messages:
+            address = self._places.get(key)
+            is_there = address is not None and address in alive
+            futures.append(self._ask(key, message, address) if is_there else None)
+        deadline = time.monotonic() + self._timeout
+        self._await(futures, [self._places.get(key) for key, _ in messages], deadline)
+        return [self._reply(key, future) for (key, _), future in zip(messages, futures, strict=True)]
+
+    def _ask(self, key: str, message: bytes, address: str | None) -> Any:
+        data: Any = message
+        if len(message) > SCATTERED:
+            data = self._client.scatter(message, workers=[address], hash=False)
+        return self._client.submit(
+            _cluster.ask_host,
+            key,
+            data,
+            workers=[address],
+            allow_other_workers=False,
+            pure=False,
+            priority=10,
+        )
+
+    def _await(self, futures: list[Any], addresses: list[str | None], deadline: float) -> None:
+        """Wait until every future is done or its worker is gone."""
+        import distributed
+
+        while waiting := [
+            (future, address)
+            for future, address in zip(futures, addresses, strict=True)
+            if future is not None and not future.done()
+        ]:
+            try:
+                distributed.wait([future for future, _ in waiting], timeout=POLL)
+                return
+            except TimeoutError:
+                alive = self._workers()
+                is_late = time.monotonic() > deadline
+                if is_late or any(address not in alive for _, address in waiting):
+                    # Those whose worker is there have time until the deadline.
+                    gone = {address for _, address in waiting if is_late or address not in alive}
+                    for future, address in waiting:
+                        if address in gone:
+                            future.cancel(force=True)
+
+    def _reply(self, key: str, future: Any) -> bytes | None:
+        if future is not None and future.status == "finished":
+            reply: bytes | None = future.result()
+            if reply is not None:
+                return reply
+        elif future is not None and future.status == "error":
+            error = future.exception()
+            if not _is_loss(error):
+                raise error
+        self._places.pop(key, None)
+        return None
+
+    def drop(self, keys: Sequence[str]) -> None:
+        """Forget hosts."""
+        alive = self._workers()
+        futures = []
+        for key in keys:
+            address = self._places.pop(key, None)
+            if address in alive:
+                futures.append(
+                    self._client.submit(
+                        _cluster.drop_host, key, workers=[address], pure=False, priority=10
+                    )
+                )
+        import distributed
+
+        try:
+            distributed.wait(futures, timeout=10 * POLL)
+        except TimeoutError:
+            for future in futures:
+                future.cancel(force=True)
+
+
+def _is_loss(error: BaseException | None) -> bool:
+    """Whether an exception only says that a worker is gone."""
+    names = {
+        "KilledWorker",
+        "FutureCancelledError",
+        "FuturesCancelledError",
+        "CancelledError",
+        "CommClosedError",
+        "LostWorker",
+        "NoValidWorkerError",
+        "P2PConsistencyError",
+    }
+    return error is None or any(kind.__name__ in names for kind in type(error).__mro__)
