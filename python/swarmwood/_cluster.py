@@ -1,9 +1,9 @@
 """Training on rows that other processes hold: what Dask and Ray have in common.
 
-A run reads every partition on the workers: once for targets and types, once for the sample that bins
-are made from, and once to bin all rows. The binned rows go to hosts, each of which holds some of the
-shards; the driver trains, and sends messages to the hosts (`_core.ShardHost`). A host that is lost is
-made again from the partitions. The driver holds targets, weights and the sample, never all rows.
+A run reads every partition on the workers: for targets and types, for the sample that bins are made
+from, and to bin all rows. The binned rows go to hosts, each of which holds some of the shards; the
+driver trains, and sends messages to the hosts (`_core.ShardHost`). A host that is lost is made
+again from the partitions. The driver holds targets, weights and the sample.
 """
 
 from __future__ import annotations
@@ -48,8 +48,14 @@ class WorkerPool(Protocol):
     ) -> list[Any]:
         """Call a function with every partition and its arguments, on any worker."""
 
-    def build(self, host: int, key: str, plan: Plan, deals: Sequence[Deal]) -> bool:
-        """Make a host on one of the workers; False if that worker was lost."""
+    def build(
+        self, hosts: Sequence[tuple[int, str]], plan: Plan, deals: Sequence[Deal]
+    ) -> tuple[list[bool], list[int]]:
+        """Make hosts, given by number and name, each on one of the workers.
+
+        Returns whether each was made (its worker may have been lost), or the conflicts of the
+        layout, with which none is made.
+        """
 
     def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Send a message to each of some hosts; None for those that are lost."""
@@ -145,9 +151,9 @@ def part_pieces(part: Part, plan: Plan, deal: Deal) -> tuple[list[bytes], list[i
     )
 
 
-def part_conflicts(part: Part, plan: Plan, deal: Deal) -> list[int]:
+def conflicts_of(pieces: tuple[list[bytes], list[int]]) -> list[int]:
     """Return the columns of shared features that turn out not to be exclusive."""
-    return part_pieces(part, plan, deal)[1]
+    return pieces[1]
 
 
 def piece_of(pieces: tuple[list[bytes], list[int]], host: int) -> bytes:
@@ -284,15 +290,23 @@ class ClusterRun:
         plan = Plan(fields["layout"], fields["texts"], rows, hosts, self._names, self._mask)
         order = fields["order"]
         self._deals = self._deal(self.kept if order is None else np.asarray(order))
-        arguments = [(plan, deal) for deal in self._deals]
-        conflicts = {at for found in self._pool.map_parts(part_conflicts, arguments) for at in found}
-        if conflicts:
-            return sorted(conflicts)
         self._plan = plan
         self._keys = ["" for _ in range(hosts)]
-        for host in range(hosts):
-            self.rebuild(host)
+        keys = [self._new_key(host) for host in range(hosts)]
+        made, conflicts = self._pool.build(list(enumerate(keys)), plan, self._deals)
+        if conflicts:
+            return conflicts
+        for host, is_made in enumerate(made):
+            if is_made:
+                self._keys[host] = keys[host]
+            else:
+                self.rebuild(host)
         return []
+
+    def _new_key(self, host: int) -> str:
+        """Return a new name: a worker that was only slow still has the old one."""
+        self._built += 1
+        return f"{self._run}-{host}-{self._built}"
 
     def _deal(self, order: NDArray[np.int64] | None) -> list[Deal]:
         """Return the places of the rows of each partition."""
@@ -317,10 +331,11 @@ class ClusterRun:
         """Make a host from the partitions, on a worker that is there."""
         assert self._plan is not None
         for _ in range(BUILD_ATTEMPTS):
-            # A new name each time: a worker that was only slow still has the old one.
-            self._built += 1
-            key = f"{self._run}-{host}-{self._built}"
-            if self._pool.build(host, key, self._plan, self._deals):
+            key = self._new_key(host)
+            made, conflicts = self._pool.build([(host, key)], self._plan, self._deals)
+            if conflicts:
+                raise _core.SwarmwoodError("the data changed between two readings")
+            if made[0]:
                 self._keys[host] = key
                 return
         raise _core.SwarmwoodError(
@@ -332,9 +347,7 @@ class ClusterRun:
         self._pool.drop([key for key in self._keys if key])
 
 
-def fit(
-    estimator: Estimator, pool: WorkerPool, partitions: int, eval_set: Any = None
-) -> Estimator:
+def fit(estimator: Estimator, pool: WorkerPool, partitions: int, eval_set: Any = None) -> Estimator:
     """Fit an estimator to the partitions of a pool."""
     if getattr(estimator, "warm_start", False):
         raise parameter_error("warm_start", "is not for rows on a cluster")

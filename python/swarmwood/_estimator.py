@@ -171,7 +171,7 @@ class Estimator(BaseEstimator):
             )
         names = self._feature_names()
         mask = categorical_mask(self.categorical_features, names)
-        tables = []
+        tables: list[_core.Table] = []
         for rows, target, weight in [(X, y, sample_weight), *valid]:
             is_sample = cluster is not None and not tables
             table = cluster.table(rows) if is_sample else table_of(rows, names, mask)

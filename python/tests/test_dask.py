@@ -4,6 +4,7 @@
 SWARMWOOD_KILLS=100 workers are killed at so many moments.
 """
 
+import itertools
 import os
 import signal
 import threading
@@ -110,7 +111,7 @@ def test_uneven_and_empty_partitions_and_repeated_rows(client):
     X, y = X.reset_index(drop=True), y.reset_index(drop=True)
     local = swarmwood.GreedyBoostRegressor(n_estimators=5).fit(X, y)
     ends = [0, 1, 1, 4000, 4100, 9500, 9500]
-    parts = [(X[a:b], y[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [(X[a:b], y[a:b]) for a, b in itertools.pairwise(ends)]
     delayed = [dask.delayed(lambda X, y: X.assign(y=y))(*part) for part in parts]
     estimator = clustered.GreedyBoostRegressor(n_estimators=5).fit(delayed, "y")
     assert model(estimator) == model(local)

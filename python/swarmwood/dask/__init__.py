@@ -1,12 +1,11 @@
 """Estimators for Dask: rows stay on the workers, and the model is that of local training.
 
-`fit` takes Dask DataFrames and arrays, or lists of Parquet files that the workers read. The model has
-the same bytes as one that the estimators of `swarmwood` train on the same rows, for any number of
-workers, and if workers are lost on the way. `predict` takes Dask collections and returns one.
+`fit` takes Dask DataFrames and arrays, or lists of Parquet files that the workers read. The model
+has the same bytes as one that the estimators of `swarmwood` train on the same rows, for any number
+of workers, and if workers are lost on the way. `predict` takes Dask collections and returns one.
 """
 
 from __future__ import annotations
-
 
 from typing import Any, Self
 
@@ -82,19 +81,17 @@ class _DaskClassifier(_DaskEstimator):
         return super().predict_proba(X)  # type: ignore[misc]
 
 
-class GreedyBoostClassifier(_DaskClassifier, swarmwood.GreedyBoostClassifier):
+class GreedyBoostClassifier(_DaskClassifier, swarmwood.GreedyBoostClassifier):  # type: ignore[misc]
     """`swarmwood.GreedyBoostClassifier` on the workers of a Dask cluster."""
 
 
-class GreedyBoostRegressor(_DaskEstimator, swarmwood.GreedyBoostRegressor):
+class GreedyBoostRegressor(_DaskEstimator, swarmwood.GreedyBoostRegressor):  # type: ignore[misc]
     """`swarmwood.GreedyBoostRegressor` on the workers of a Dask cluster."""
 
 
-class SwarmBoostClassifier(_DaskClassifier, swarmwood.SwarmBoostClassifier):
+class SwarmBoostClassifier(_DaskClassifier, swarmwood.SwarmBoostClassifier):  # type: ignore[misc]
     """`swarmwood.SwarmBoostClassifier` on the workers of a Dask cluster."""
 
 
-class SwarmBoostRegressor(_DaskEstimator, swarmwood.SwarmBoostRegressor):
+class SwarmBoostRegressor(_DaskEstimator, swarmwood.SwarmBoostRegressor):  # type: ignore[misc]
     """`swarmwood.SwarmBoostRegressor` on the workers of a Dask cluster."""
-
-

@@ -59,7 +59,7 @@ def _aligned(values: Any, X: Any, blocks: list[Any], what: str) -> list[Any]:
     if not is_collection(values):
         raise TypeError(f"{what} must be a Dask collection with the partitions of X")
     if hasattr(values, "chunks") and hasattr(X, "chunks") and values.chunks[0] != X.chunks[0]:
-        values = values.rechunk((X.chunks[0],) + values.chunks[1:])
+        values = values.rechunk((X.chunks[0], *values.chunks[1:]))
     parts = list(np.ravel(values.to_delayed()))
     if len(parts) != len(blocks):
         raise ValueError(
@@ -102,4 +102,6 @@ def _call(part: Any, estimator: Any, method: str) -> Any:
         return values
     if values.ndim == 1:
         return pd.Series(values, index=part.index, name="prediction")
-    return pd.DataFrame(values, index=part.index, columns=[str(name) for name in estimator.classes_])
+    return pd.DataFrame(
+        values, index=part.index, columns=[str(name) for name in estimator.classes_]
+    )

@@ -1,7 +1,7 @@
 """The workers of a Dask cluster.
 
 Hosts live in a table of each worker process and are reached by tasks that must run on that worker.
-Whether a worker is alive is asked of the scheduler, so that a call never waits for one that is gone.
+Whether a worker is alive is asked of the scheduler, so that no call waits for one that is gone.
 """
 
 from __future__ import annotations
@@ -98,43 +98,45 @@ class DaskWorkers:
             "that the workers can compute or read from files, not data scattered by this process"
         ) from error
 
-    def build(self, host: int, key: str, plan: Plan, deals: Sequence[Deal]) -> bool:
-        """Make a host on the worker that has the fewest."""
-        workers = self._alive()
-        held = list(self._places.values())
-        address = min(sorted(workers), key=held.count)
+    def build(
+        self, hosts: Sequence[tuple[int, str]], plan: Plan, deals: Sequence[Deal]
+    ) -> tuple[list[bool], list[int]]:
+        """Make hosts, each on the worker that has the fewest."""
         pieces = self._submit(_cluster.part_pieces, [(plan, deal) for deal in deals])
-        own = [
-            self._client.submit(_cluster.piece_of, piece, host, pure=False) for piece in pieces
-        ]
-        built = self._client.submit(
-            _cluster.build_host,
-            key,
-            plan,
-            host,
-            own,
-            workers[address],
-            workers=[address],
-            allow_other_workers=False,
-            pure=False,
-        )
-        while not built.done():
-            time.sleep(POLL / 10)
-            if not built.done() and address not in self._alive():
-                built.cancel(force=True)
-                return False
-        if built.status == "error" and not _is_loss(built.exception()):
-            for at, piece in enumerate(pieces):
-                if piece.status == "error":
-                    self._result(piece, at)
-            raise built.exception()
-        if built.status != "finished":
-            for at, piece in enumerate(pieces):
-                if piece.status in ("lost", "cancelled", "error"):
-                    self._result(piece, at)
-            return False
-        self._places[key] = address
-        return True
+        found = [self._client.submit(_cluster.conflicts_of, piece, pure=False) for piece in pieces]
+        self._wait(found)
+        conflicts = {at for part, one in enumerate(found) for at in self._result(one, part)}
+        if conflicts:
+            return [], sorted(conflicts)
+
+        workers, places = self._alive(), list(self._places.values())
+        futures, addresses = [], []
+        for host, key in hosts:
+            address = min(sorted(workers), key=places.count)
+            places.append(address)
+            own = [self._client.submit(_cluster.piece_of, one, host, pure=False) for one in pieces]
+            built = self._client.submit(
+                _cluster.build_host,
+                key,
+                plan,
+                host,
+                own,
+                workers[address],
+                workers=[address],
+                allow_other_workers=False,
+                pure=False,
+            )
+            futures.append(built)
+            addresses.append(address)
+        self._await(futures, addresses, None)
+        made = []
+        for (_, key), built, address in zip(hosts, futures, addresses, strict=True):
+            if built.status == "error" and not _is_loss(built.exception()):
+                raise built.exception()
+            made.append(built.status == "finished")
+            if made[-1]:
+                self._places[key] = address
+        return made, []
 
     def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Ask hosts; None for those whose worker is gone or does not reply in time."""
@@ -146,7 +148,9 @@ class DaskWorkers:
             futures.append(self._ask(key, message, address) if is_there else None)
         deadline = time.monotonic() + self._timeout
         self._await(futures, [self._places.get(key) for key, _ in messages], deadline)
-        return [self._reply(key, future) for (key, _), future in zip(messages, futures, strict=True)]
+        return [
+            self._reply(key, future) for (key, _), future in zip(messages, futures, strict=True)
+        ]
 
     def _ask(self, key: str, message: bytes, address: str | None) -> Any:
         data: Any = message
@@ -162,7 +166,9 @@ class DaskWorkers:
             priority=10,
         )
 
-    def _await(self, futures: list[Any], addresses: list[str | None], deadline: float) -> None:
+    def _await(
+        self, futures: Sequence[Any], addresses: Sequence[str | None], deadline: float | None
+    ) -> None:
         """Wait until every future is done or its worker is gone."""
         import distributed
 
@@ -176,13 +182,10 @@ class DaskWorkers:
                 return
             except TimeoutError:
                 alive = self._workers()
-                is_late = time.monotonic() > deadline
-                if is_late or any(address not in alive for _, address in waiting):
-                    # Those whose worker is there have time until the deadline.
-                    gone = {address for _, address in waiting if is_late or address not in alive}
-                    for future, address in waiting:
-                        if address in gone:
-                            future.cancel(force=True)
+                is_late = deadline is not None and time.monotonic() > deadline
+                for future, address in waiting:
+                    if is_late or address not in alive:
+                        future.cancel(force=True)
 
     def _reply(self, key: str, future: Any) -> bytes | None:
         if future is not None and future.status == "finished":

@@ -1,8 +1,8 @@
 """Estimators for Ray: rows stay on the workers, and the model is that of local training.
 
-`fit` takes lists of Parquet files that the workers read, lists of references to pandas data frames,
-or Ray data sets. The model has the same bytes as one that the estimators of `swarmwood` train on the
-same rows, for any number of workers, and if workers are lost on the way.
+`fit` takes lists of Parquet files that the workers read, lists of references to pandas data
+frames, or Ray data sets. The model has the same bytes as one that the estimators of `swarmwood`
+train on the same rows, for any number of workers, and if workers are lost on the way.
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ class _RayEstimator:
         return self
 
 
-class GreedyBoostClassifier(_RayEstimator, swarmwood.GreedyBoostClassifier):
+class GreedyBoostClassifier(_RayEstimator, swarmwood.GreedyBoostClassifier):  # type: ignore[misc]
     """`swarmwood.GreedyBoostClassifier` on the workers of a Ray cluster."""
 
 
-class GreedyBoostRegressor(_RayEstimator, swarmwood.GreedyBoostRegressor):
+class GreedyBoostRegressor(_RayEstimator, swarmwood.GreedyBoostRegressor):  # type: ignore[misc]
     """`swarmwood.GreedyBoostRegressor` on the workers of a Ray cluster."""
 
 
-class SwarmBoostClassifier(_RayEstimator, swarmwood.SwarmBoostClassifier):
+class SwarmBoostClassifier(_RayEstimator, swarmwood.SwarmBoostClassifier):  # type: ignore[misc]
     """`swarmwood.SwarmBoostClassifier` on the workers of a Ray cluster."""
 
 
-class SwarmBoostRegressor(_RayEstimator, swarmwood.SwarmBoostRegressor):
+class SwarmBoostRegressor(_RayEstimator, swarmwood.SwarmBoostRegressor):  # type: ignore[misc]
     """`swarmwood.SwarmBoostRegressor` on the workers of a Ray cluster."""

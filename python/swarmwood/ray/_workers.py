@@ -91,22 +91,34 @@ class RayWorkers:
                 "files, or references to data that tasks computed"
             ) from error
 
-    def build(self, host: int, key: str, plan: Plan, deals: Sequence[Deal]) -> bool:
-        """Make a host on the actor that has the fewest."""
-        held = list(self._places.values())
-        at = min(range(len(self._actors)), key=held.count)
+    def build(
+        self, hosts: Sequence[tuple[int, str]], plan: Plan, deals: Sequence[Deal]
+    ) -> tuple[list[bool], list[int]]:
+        """Make hosts, each on the actor that has the fewest."""
         parts = self._submit(_cluster.part_pieces, [(plan, deal) for deal in deals])
-        part_of = self._ray.remote(max_retries=5)(_cluster.piece_of)
-        pieces = [part_of.remote(part, host) for part in parts]
-        built = self._actors[at].build.remote(key, plan, host, 1, *pieces)
-        try:
-            self._ray.get(built, timeout=self._timeout + PATIENCE)
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError):
-            return False
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
-        self._places[key] = at
-        return True
+        found_in = self._ray.remote(max_retries=5)(_cluster.conflicts_of)
+        found = [found_in.remote(part) for part in parts]
+        conflicts = {at for part, one in enumerate(found) for at in self._result(one, part)}
+        if conflicts:
+            return [], sorted(conflicts)
+
+        piece_of = self._ray.remote(max_retries=5)(_cluster.piece_of)
+        places, tasks = list(self._places.values()), []
+        for host, key in hosts:
+            at = min(range(len(self._actors)), key=places.count)
+            places.append(at)
+            pieces = [piece_of.remote(part, host) for part in parts]
+            tasks.append((key, at, self._actors[at].build.remote(key, plan, host, 1, *pieces)))
+        made = []
+        for key, at, task in tasks:
+            try:
+                made.append(self._ray.get(task, timeout=self._timeout + PATIENCE))
+                self._places[key] = at
+            except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError):
+                made.append(False)
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.as_instanceof_cause() from None
+        return made, []
 
     def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Ask hosts; None for those whose actor is gone or does not reply in time."""

@@ -48,6 +48,9 @@ struct SplitChildren {
     totals: [u64; 2],
 }
 
+/// The rows of both children by split, and the tables of the slots that were counted.
+type MovedRows = (Vec<[usize; 2]>, Vec<Vec<u64>>);
+
 /// A node whose best rule is wanted.
 struct SearchedNode<'a> {
     slot: usize,
@@ -250,7 +253,7 @@ impl Remote<'_> {
         split: ShardWork,
         commands: usize,
         slots: Vec<usize>,
-    ) -> Result<(Vec<[usize; 2]>, Vec<Vec<u64>>), BackendError> {
+    ) -> Result<MovedRows, BackendError> {
         let count = slots.len();
         let mut work = vec![split];
         work.extend((count > 0).then_some(ShardWork::Count { slots }));
