@@ -14,7 +14,7 @@ DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep site \
-	fuzz-arrow torture soak deny sanitize exports
+	fuzz-arrow torture soak deny sanitize exports cluster spark newcomer
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,23 @@ $(TOOLS)/ready: python/requirements.txt
 	@echo "swarmwood: preparing the tools of the Python package (some minutes the first time)"
 	@$(PYTHON) -m venv $(TOOLS)
 	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements.txt
+	@touch $@
+
+# Dask and Ray are large and optional, so that their tests have an environment of their own. KILLS is the number of runs
+# in which workers are killed.
+CLUSTER := $(abspath $(TARGET))/cluster-venv
+KILLS ?= 4
+cluster: package $(CLUSTER)/ready ## Train on local Dask and Ray clusters, and kill workers: make cluster KILLS=100
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/*.whl
+	@cd $(TARGET) && SWARMWOOD_KILLS=$(KILLS) $(CLUSTER)/bin/python -m pytest -q $(abspath python/tests/test_dask.py) \
+		$(abspath python/tests/test_ray.py)
+	@echo "  ok  Dask and Ray"
+
+$(CLUSTER)/ready: pyproject.toml
+	@echo "swarmwood: preparing the environment of the cluster tests (some minutes the first time)"
+	@$(TOOLS)/bin/python -m venv $(CLUSTER)
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check "dask[array,dataframe,distributed]" ray pandas \
+		pyarrow scikit-learn pytest
 	@touch $@
 
 # Report pages in a browser. Not part of `make test`, because it needs Chromium (a system package) and Node.

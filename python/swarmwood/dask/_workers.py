@@ -86,6 +86,11 @@ class DaskWorkers:
                 return
             except TimeoutError:
                 self._alive()
+            except BaseException as error:
+                # What became of them is seen when they are asked for their results.
+                if _is_loss(error):
+                    return
+                raise
 
     def _result(self, future: Any, part: int) -> Any:
         if future.status == "finished":
@@ -179,13 +184,15 @@ class DaskWorkers:
         ]:
             try:
                 distributed.wait([future for future, _ in waiting], timeout=POLL)
-                return
             except TimeoutError:
                 alive = self._workers()
                 is_late = deadline is not None and time.monotonic() > deadline
                 for future, address in waiting:
                     if is_late or address not in alive:
                         future.cancel(force=True)
+            except BaseException as error:
+                if not _is_loss(error):
+                    raise
 
     def _reply(self, key: str, future: Any) -> bytes | None:
         if future is not None and future.status == "finished":
