@@ -1,4 +1,4 @@
-//! `swarmwood predict`: a model and rows in, a CSV table out.
+//! `swarmwood predict`: a model and rows in, a table out.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, Command};
 use serde_json::json;
 use swarmwood::predict::{
-    PredictionColumns, PredictionReport, PredictionRequest, Scorer, write_csv,
+    PredictionColumns, PredictionReport, PredictionRequest, Scorer, TableFormat, write_table,
 };
 use swarmwood::write::Output;
 use swarmwood::{Result, store};
@@ -32,8 +32,11 @@ pub fn command() -> Command {
             .required(true),
         )
         .arg(
-            flags::out_flag("CSV file for the predictions; - for standard output")
-                .default_value("-"),
+            flags::out_flag(
+                "file for the predictions: Parquet if its name ends in .parquet, else CSV; \
+                 - for standard output",
+            )
+            .default_value("-"),
         )
         .arg(flags::switch_flag("raw", "raw scores instead of predictions"))
         .arg(flags::switch_flag("leaves", "index of the leaf each row reaches in each tree"))
@@ -78,6 +81,7 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
         options: &options.read,
         what: prediction_columns(flags),
         reasons: flags::count_value(flags, "reasons").unwrap_or(0),
+        format: out.map_or(TableFormat::Csv, |path| TableFormat::of(path)),
         safe_csv: flags.get_flag("safe-csv"),
     };
 
@@ -88,13 +92,13 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
             // From here on there is a temporary file that an interrupted run must remove.
             interrupt.arm();
             let mut output = Output::create(path)?;
-            let report = write_csv(&scorer, &request, &mut output, path, &go_on)?;
+            let report = write_table(&scorer, &request, &mut output, path, &go_on)?;
             output.commit()?;
             report
         }
         None => {
             let mut stdout = BufWriter::new(console::stdout());
-            write_csv(&scorer, &request, &mut stdout, Path::new("standard output"), &go_on)?
+            write_table(&scorer, &request, &mut stdout, Path::new("standard output"), &go_on)?
         }
     };
 

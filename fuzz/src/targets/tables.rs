@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use swarmwood::model::Model;
 use swarmwood::params::Gather;
-use swarmwood::predict::{PredictionColumns, PredictionRequest, Scorer, write_csv};
+use swarmwood::predict::{PredictionColumns, PredictionRequest, Scorer, TableFormat, write_table};
 use swarmwood::read::{self, DecimalSign, ReadOptions, Rows, Source, TaskChoice, TextFormat};
 use swarmwood::search::rng::Stream;
 use swarmwood::train;
@@ -187,11 +187,12 @@ fn run_scoring(input: &[u8]) -> bool {
             source,
             options: &options,
             what,
+            format: TableFormat::Csv,
             safe_csv: first & 8 != 0,
             reasons: usize::from(first & 16 != 0),
         };
         let mut out = Vec::new();
-        let written = write_csv(scorer(), &request, &mut out, Path::new("out"), &|| true);
+        let written = write_table(scorer(), &request, &mut out, Path::new("out"), &|| true);
         let Ok(report) = written else { return false };
         let lines = out.iter().filter(|&&byte| byte == b'\n').count() as u64;
         assert!(report.rows == 0 || lines == report.rows + 1, "one line per row and a header");

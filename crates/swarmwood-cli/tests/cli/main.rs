@@ -23,6 +23,7 @@ mod papers;
 mod points;
 mod reports;
 mod rules;
+mod scoring_tables;
 mod scratch;
 mod studies;
 mod swarms;

@@ -1,5 +1,9 @@
 //! Batch prediction of rows, block by block, on several threads.
 
+mod columns;
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod reasons;
 mod table;
 
@@ -16,7 +20,7 @@ use swarmwood_model::explain::Explainer;
 use swarmwood_model::predict::{Block, ColumnView, FeatureValue, MISSING, Predictions, Predictor};
 use swarmwood_model::{ClassSets, Model, PredictionInterval, Schema};
 
-pub use table::{PredictionColumns, PredictionReport, PredictionRequest, write_csv};
+pub use table::{PredictionColumns, PredictionReport, PredictionRequest, TableFormat, write_table};
 
 use crate::{Error, Result};
 

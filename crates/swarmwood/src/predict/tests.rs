@@ -6,7 +6,7 @@ use swarmwood_learn::data::{Chunk, Column, MISSING};
 use swarmwood_model::predict::FeatureValue;
 use swarmwood_model::*;
 
-use super::table::field;
+use super::csv::field;
 use super::*;
 use crate::read::{ReadOptions, Source};
 
@@ -118,10 +118,11 @@ fn table(what: PredictionColumns) -> String {
         options: &ReadOptions::default(),
         what,
         reasons: 0,
+        format: TableFormat::Csv,
         safe_csv: false,
     };
     let mut text = Vec::new();
-    let report = write_csv(&scorer, &request, &mut text, Path::new("out.csv"), &|| true).unwrap();
+    let report = write_table(&scorer, &request, &mut text, Path::new("out.csv"), &|| true).unwrap();
     assert_eq!(report.rows, 2);
     String::from_utf8(text).unwrap()
 }
@@ -166,13 +167,14 @@ fn a_stop_and_a_broken_writer_end_it() {
         options: &ReadOptions::default(),
         what: PredictionColumns::Raw,
         reasons: 0,
+        format: TableFormat::Csv,
         safe_csv: false,
     };
     let error =
-        write_csv(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
+        write_table(&scorer, &request, &mut Broken, Path::new("out.csv"), &|| true).unwrap_err();
     assert_eq!(error.to_string(), "out.csv: cannot write: broken");
-    let error =
-        write_csv(&scorer, &request, &mut Vec::new(), Path::new("out.csv"), &|| false).unwrap_err();
+    let error = write_table(&scorer, &request, &mut Vec::new(), Path::new("out.csv"), &|| false)
+        .unwrap_err();
     assert!(error.to_string().contains("interrupted"));
 }
 
@@ -188,5 +190,119 @@ proptest! {
                 prop_assert!(!text.contains([',', '"', '\n', '\r']));
             }
         }
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_files {
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use ::parquet::record::{Field, Row};
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// Rows for the model: `a` rows of known values.
+    fn source(rows: usize) -> Source {
+        let mut text = String::from("x,\"a, b\"\n");
+        for row in 0..rows {
+            let category = ["p", "q", ""][row % 3];
+            text += &format!("{},{category}\n", row % 6);
+        }
+        Source::Bytes("new.csv".into(), text.leak().as_bytes())
+    }
+
+    fn written(
+        model: &Model,
+        source: &Source,
+        (what, reasons): (PredictionColumns, usize),
+        format: TableFormat,
+    ) -> Vec<u8> {
+        let scorer = Scorer::new(model, None, 2).unwrap();
+        let options = ReadOptions::default();
+        let request =
+            PredictionRequest { source, options: &options, what, reasons, format, safe_csv: false };
+        let mut bytes = Vec::new();
+        write_table(&scorer, &request, &mut bytes, Path::new("out"), &|| true).unwrap();
+        bytes
+    }
+
+    fn groups_and_rows(bytes: Vec<u8>) -> (usize, Vec<Row>) {
+        let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        let groups = reader.num_row_groups();
+        (groups, reader.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect())
+    }
+
+    /// A cell as it is in the CSV table.
+    fn text(cell: &Field) -> String {
+        match cell {
+            Field::Null => String::new(),
+            Field::Str(text) => field(text),
+            Field::Double(number) => number.to_string(),
+            Field::Int(number) => number.to_string(),
+            Field::ListInternal(list) => {
+                let plain = |cell: &Field| match cell {
+                    Field::Str(text) => text.clone(),
+                    other => panic!("{other:?} in a list of names"),
+                };
+                field(&list.elements().iter().map(plain).collect::<Vec<_>>().join(";"))
+            }
+            other => panic!("{other:?} is of no type of the table"),
+        }
+    }
+
+    #[test]
+    fn every_table_has_the_cells_of_the_csv_table() {
+        let mut with_sets = model(2);
+        with_sets.calibration.class_sets = Some(ClassSets { level: 0.9, min_probability: 0.36 });
+        let source = source(100);
+        for (model, what, reasons) in [
+            (&model(2), PredictionColumns::Prediction, 0),
+            (&model(2), PredictionColumns::Prediction, 2),
+            (&with_sets, PredictionColumns::Prediction, 1),
+            (&model(2), PredictionColumns::Raw, 0),
+            (&model(2), PredictionColumns::Leaves, 3),
+            (&model(2), PredictionColumns::Contributions, 0),
+        ] {
+            let of = |format| written(model, &source, (what, reasons), format);
+            let csv = String::from_utf8(of(TableFormat::Csv)).unwrap();
+            let (_, rows) = groups_and_rows(of(TableFormat::Parquet));
+            let cells = |row: &Row| row.get_column_iter().map(|(_, cell)| text(cell)).collect();
+            let lines = rows.iter().map(|row| {
+                let cells: Vec<String> = cells(row);
+                cells.join(",")
+            });
+            let names = rows[0].get_column_iter().map(|(name, _)| field(name));
+            let header = names.collect::<Vec<_>>().join(",");
+            let all: String = [header].into_iter().chain(lines).map(|line| line + "\n").collect();
+            assert_eq!(all, csv, "{what:?}");
+        }
+    }
+
+    #[test]
+    fn row_groups_are_chunks_and_no_rows_are_a_file_too() {
+        let model = model(1);
+        let raw = (PredictionColumns::Raw, 0);
+        let of = |rows| written(&model, &source(rows), raw, TableFormat::Parquet);
+        let (groups, rows) = groups_and_rows(of(200_000));
+        assert_eq!((groups, rows.len()), (4, 200_000));
+        let (groups, rows) = groups_and_rows(of(0));
+        assert_eq!((groups, rows.len()), (0, 0));
+    }
+
+    #[test]
+    fn options_of_csv_are_refused() {
+        let model = model(1);
+        let scorer = Scorer::new(&model, None, 1).unwrap();
+        let (source, options) = (source(1), ReadOptions::default());
+        let request = PredictionRequest {
+            source: &source,
+            options: &options,
+            what: PredictionColumns::Prediction,
+            reasons: 0,
+            format: TableFormat::Parquet,
+            safe_csv: true,
+        };
+        let written = write_table(&scorer, &request, &mut Vec::new(), Path::new("o"), &|| true);
+        assert!(written.unwrap_err().to_string().contains("is for CSV"));
     }
 }

@@ -313,11 +313,10 @@ fn parquet(
             ParquetBytes::File(file)
         }
         Some(bytes) => bytes,
+        // A stream cannot be read from its end: it is stored, in memory only if it is short.
         None => {
-            let mut bytes = head;
-            let mut raw = raw;
-            raw.read_to_end(&mut bytes).map_err(|error| read_fault(&location, false, error))?;
-            ParquetBytes::Shared(bytes.into())
+            let mut stream = Cursor::new(head).chain(raw);
+            return store(location.file, &mut stream, MEMORY_LIMIT)?.open();
         }
     };
     Ok(SourceReader::Parquet(ParquetInput { location, bytes }))
