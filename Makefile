@@ -100,6 +100,19 @@ exports: package ## Check every export of every kind of model, and of a thousand
 	@SWARMWOOD_TEST_PYTHON=$(FRESH)/bin/python $(CARGO) test --quiet --release --package swarmwood --all-features --test export \
 		-- --ignored --nocapture
 
+# Scoring on Spark, in an environment of its own. Not part of `make test`, because it needs Java and 400 MB of packages.
+SPARK := $(abspath $(TARGET))/spark
+$(SPARK)/ready:
+	@$(PYTHON) -m venv $(SPARK) && $(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check \
+		pyspark==4.3.0 pyarrow pandas polars duckdb scikit-learn pytest && touch $@
+
+spark: ## Check scoring on Spark, if Java is installed (after make package)
+	@if ! command -v java >/dev/null; then echo "skipped: make spark needs Java (apt-get install default-jre-headless)"; exit 0; fi; \
+	$(MAKE) --no-print-directory $(SPARK)/ready && \
+	$(SPARK)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/*.whl && \
+	SWARMWOOD_COMMAND_LINE=$(abspath $(TARGET))/debug/swarmwood PYSPARK_PYTHON=$(SPARK)/bin/python \
+		$(SPARK)/bin/python -m pytest -q python/tests/test_documentation.py -k scoring
+
 # The documentation as a site, in an environment of its own; every warning, such as a broken link, is an error.
 SITE := $(TARGET)/site-tools
 $(SITE)/ready: docs/requirements.txt
