@@ -32,6 +32,24 @@ pub struct CvFold {
 }
 
 impl CvFold {
+    /// The rows of a fold by its number; `None` if the run is interrupted meanwhile.
+    pub fn new(
+        data: &Dataset,
+        classes: bool,
+        number: usize,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Option<CvFold> {
+        let split = fold_split(data, classes, seed, number / FOLDS);
+        let part = |rows: Vec<usize>| {
+            (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
+        };
+        Some(CvFold {
+            train: part(split.train_rows(number % FOLDS))?,
+            test: part(split.test_rows(number % FOLDS))?,
+        })
+    }
+
     /// The training rows.
     pub fn train(&self) -> &Dataset {
         &self.train
@@ -62,18 +80,7 @@ pub fn split(
     seed: u64,
     context: Context<'_>,
 ) -> Vec<CvFold> {
-    let splits: Vec<FoldSplit> =
-        (0..folds.div_ceil(FOLDS)).map(|repeat| fold_split(data, classes, seed, repeat)).collect();
-    let part = |rows: Vec<usize>| {
-        (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
-    };
-    let fold = |number: usize| {
-        let split = &splits[number / FOLDS];
-        Some(CvFold {
-            train: part(split.train_rows(number % FOLDS))?,
-            test: part(split.test_rows(number % FOLDS))?,
-        })
-    };
+    let fold = |number: usize| CvFold::new(data, classes, number, seed, context);
     (0..folds).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
 }
 

@@ -108,6 +108,11 @@ impl<'a> FeatureChoice<'a> {
         (restrict(self.whole.data), self.whole.valid.map(restrict))
     }
 
+    /// Which features were chosen in a fold.
+    pub(super) fn mask_of_fold(&self, fold: usize) -> Vec<bool> {
+        self.in_folds[fold].mask(self.budget.costs.len())
+    }
+
     /// What the model uses, and what the budget costs.
     pub(super) fn report(&self) -> FeatureBudgetReport {
         let features = self.all_rows.features.clone();

@@ -26,6 +26,7 @@ mod fallback;
 mod feature_budget;
 mod fit;
 mod fit_state;
+mod fold_task;
 mod full_fit;
 mod interactions;
 mod out_of_fold;
@@ -52,6 +53,7 @@ pub use chosen::ChosenCandidate;
 pub use feature_budget::FeatureBudgetReport;
 use feature_budget::FeatureChoice;
 use fit::Ensemble;
+pub use fold_task::FoldTasks;
 pub use out_of_fold::CrossValidatedMetric;
 use search::EnsembleSearch;
 
@@ -246,6 +248,8 @@ pub enum EnsembleSearchError {
     Threads(String),
     /// The rows could not be worked on.
     Backend(BackendError),
+    /// The tasks could not be run somewhere else.
+    Runner(String),
 }
 
 impl From<BackendError> for EnsembleSearchError {
@@ -261,7 +265,8 @@ impl From<swarmwood_search::Error> for EnsembleSearchError {
 }
 
 /// Searches. `past` is a state that `observer` was given in an earlier run with the same rows and
-/// configuration: the run resumes there, and ends as if it had never been interrupted.
+/// configuration: the run resumes there, and ends as if it had never been interrupted. The tasks of
+/// cross-validation are given to the runner of the set, if it has one, which changes nothing else.
 pub fn train<'a>(
     set: TrainingSet<'a>,
     config: &EnsembleSearchConfig,

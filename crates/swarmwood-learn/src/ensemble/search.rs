@@ -371,7 +371,16 @@ impl<'a> EnsembleSearch<'a> {
             cost += self.most_work(candidate, folds);
             self.disposable_work().is_none_or(|left| cost <= left)
         };
-        candidates.iter().take((TASKS_TOGETHER / folds).max(1)).take_while(fits).count()
+        candidates.iter().take(self.candidates_together(folds)).take_while(fits).count()
+    }
+
+    /// How many candidates are fitted to so many folds at a time. Without a limit of work it makes no
+    /// difference to the result, and whoever runs tasks elsewhere may have many workers.
+    fn candidates_together(&self, folds: usize) -> usize {
+        match self.set.runner {
+            Some(_) if self.disposable_work().is_none() => usize::MAX,
+            _ => (TASKS_TOGETHER / folds).max(1),
+        }
     }
 
     /// Tells how candidates compare.
@@ -392,11 +401,15 @@ impl<'a> EnsembleSearch<'a> {
         &self,
         candidates: &[Candidate],
         folds: Range<usize>,
-    ) -> Result<Option<Vec<FoldScores>>, BackendError> {
-        self.score_on(candidates, &self.folds[folds])
+    ) -> Result<Option<Vec<FoldScores>>, EnsembleSearchError> {
+        let is_fitted = |candidate: &Candidate| candidate.method != FitMethod::Constant;
+        match self.set.runner.filter(|_| candidates.iter().any(is_fitted)) {
+            Some(runner) => self.score_with(runner, candidates, folds),
+            None => Ok(self.score_on(candidates, &self.folds[folds])?),
+        }
     }
 
-    /// The same on any folds.
+    /// The same on any folds, on the threads of this process.
     pub(super) fn score_on(
         &self,
         candidates: &[Candidate],
@@ -424,7 +437,7 @@ impl<'a> EnsembleSearch<'a> {
     }
 
     /// Estimates noise and dispersion from the best greedy candidate and the best constant.
-    fn estimate_noise(&mut self) -> Result<(), BackendError> {
+    fn estimate_noise(&mut self) -> Result<(), EnsembleSearchError> {
         let Some(best) = scored::best_of(&self.scored) else { return Ok(()) };
         let Some(sum) = FoldScore::sum(&best.folds) else { return Ok(()) };
         let constant = Candidate { method: FitMethod::Constant, ..best.candidate.clone() };

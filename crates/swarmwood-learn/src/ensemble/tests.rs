@@ -3,6 +3,7 @@
 //! keeps to its budget, and leaves noise to greedy boosting.
 
 mod feature_budget;
+mod fold_task;
 mod lookahead;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

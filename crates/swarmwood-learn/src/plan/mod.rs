@@ -3,16 +3,19 @@
 //! A search that compares candidates is a list of tasks: a candidate fitted to the rows of a fold,
 //! or to all rows. Tasks that do not depend on each other run side by side: those of a list that is
 //! known beforehand on the pool ([`run_tasks`]), those that are added and cancelled as results
-//! arrive on a [`TaskQueue`]. The result of every finished task goes to a [`TaskLog`] under a key
+//! arrive on a [`TaskQueue`], those that are plain data also in other processes ([`TaskRunner`]). The
+//! result of every finished task goes to a [`TaskLog`] under a key
 //! that is the same in every run with the same data and parameters. A resumed run executes the same
 //! code, and a task whose result is in the log is not run again: resuming is replaying, so that a
 //! resumed run ends like one that was never interrupted.
 
 mod log;
 mod queue;
+mod runner;
 
 pub use log::{MOST_WORK, PlanObserver, TaskLog};
 pub use queue::{TaskQueue, TaskResult};
+pub use runner::TaskRunner;
 
 use crate::budget::Budget;
 use crate::context::Context;

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::dataset::Dataset;
 use crate::metric::CustomMetric;
 use crate::objective::Objective;
+use crate::plan::TaskRunner;
 
 /// Makes backends for data sets.
 pub trait BackendFactory: Sync {
@@ -116,6 +117,8 @@ pub struct TrainingSet<'a> {
     pub backends: &'a dyn BackendFactory,
     /// What the model must satisfy.
     pub constraints: &'a Constraints,
+    /// Who runs tasks on these rows; `None` for the threads of this process.
+    pub runner: Option<&'a dyn TaskRunner>,
 }
 
 impl<'a> TrainingSet<'a> {
@@ -134,6 +137,7 @@ impl<'a> TrainingSet<'a> {
             objective,
             backends: &LocalBackends,
             constraints: Constraints::NONE,
+            runner: None,
         }
     }
 
@@ -141,6 +145,12 @@ impl<'a> TrainingSet<'a> {
     #[must_use]
     pub fn with_constraints(self, constraints: &'a Constraints) -> Self {
         TrainingSet { constraints, ..self }
+    }
+
+    /// The same rows, with tasks that run somewhere else.
+    #[must_use]
+    pub fn with_runner(self, runner: Option<&'a dyn TaskRunner>) -> Self {
+        TrainingSet { runner, ..self }
     }
 
     /// How values are binned.

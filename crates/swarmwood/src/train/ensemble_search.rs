@@ -10,6 +10,7 @@ use swarmwood_learn::ensemble::{
 };
 use swarmwood_learn::event::Event;
 use swarmwood_learn::greedy::{self, lookahead::Lookahead};
+use swarmwood_learn::plan::TaskRunner;
 use swarmwood_learn::stats::TrainingSet;
 use swarmwood_search::Datum;
 
@@ -54,6 +55,10 @@ impl Learner for EnsembleSearch {
     }
 
     fn makes_out_of_fold_scores(&self) -> bool {
+        true
+    }
+
+    fn has_tasks(&self) -> bool {
         true
     }
 }
@@ -147,16 +152,20 @@ fn search(
         shapes: shapes(job.params),
         features: feature_budget::budget(job.params, &job.rows.schema)?,
     };
-    let set = set.with_constraints(job.constraints);
+    let runner = job.options.task_runner.as_deref().map(|runner| runner as &dyn TaskRunner);
+    let set = set.with_constraints(job.constraints).with_runner(runner);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
     if let Some(failure) = failure {
         return Err(failure);
     }
     let fit = fit.map_err(|error| match (error, &checkpoints) {
         (EnsembleSearchError::State(message), Some(checkpoints)) => checkpoints.refused(message),
-        (EnsembleSearchError::State(message) | EnsembleSearchError::Threads(message), _) => {
-            Error::Run(message)
-        }
+        (
+            EnsembleSearchError::State(message)
+            | EnsembleSearchError::Threads(message)
+            | EnsembleSearchError::Runner(message),
+            _,
+        ) => Error::Run(message),
         (EnsembleSearchError::Backend(error), _) => error.into(),
     })?;
     let note = note_of(&fit.report, job.params, budget);

@@ -25,6 +25,12 @@ pub trait Learner: Sync {
         false
     }
 
+    /// Whether its tasks can run in other processes ([`FoldTaskRows`](super::FoldTaskRows)). Not by
+    /// default.
+    fn has_tasks(&self) -> bool {
+        false
+    }
+
     /// Does once what fits of all folds share, with all threads. Nothing by default.
     fn prepare_folds(&self, _folds: &FoldData, _params: &Params, _pool: &Pool) -> Result<()> {
         Ok(())

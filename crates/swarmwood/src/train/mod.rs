@@ -15,6 +15,7 @@ mod ensemble_search;
 mod event_log;
 mod feature_budget;
 mod fold;
+mod fold_task_rows;
 mod greedy;
 mod held_out;
 mod intervals;
@@ -46,6 +47,7 @@ use crate::params::{LearnerOutput, Method, Params, ValidParams};
 use crate::read::Rows;
 use crate::{Error, Result};
 pub use fold::{FoldData, FoldFit};
+pub use fold_task_rows::FoldTaskRows;
 pub use job::Job;
 use job::{add_rows, gather, measure, objective_and_metric};
 pub use learner::Learner;
@@ -138,6 +140,12 @@ pub fn train_learner(
         return Err(Error::Parameters(vec![Violation::new("early_stopping_rounds", message)]));
     }
     options.check(params)?;
+    if options.task_runner.is_some() && !learner.has_tasks() {
+        let able = LEARNERS.iter().filter(|learner| learner.has_tasks());
+        let able: Vec<&str> = able.map(|learner| learner.method().name()).collect();
+        let message = format!("is for methods that compare candidates: {}", able.join(", "));
+        return Err(Error::Parameters(vec![Violation::new("executor", message)]));
+    }
 
     let constraints = constraints::resolve(params, &rows.schema)?;
 

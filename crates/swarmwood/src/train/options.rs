@@ -6,6 +6,7 @@ use std::sync::Arc;
 use swarmwood_learn::budget::Budget;
 use swarmwood_learn::metric::CustomMetric;
 use swarmwood_learn::objective::CustomLoss;
+use swarmwood_learn::plan::TaskRunner;
 use swarmwood_model::Model;
 
 use crate::checkpoint::Keep;
@@ -32,6 +33,9 @@ pub struct TrainOptions {
     pub custom_metric: Option<Arc<dyn CustomMetric>>,
     /// Rows that are evaluated beside the validation rows, and decide nothing.
     pub watched: Vec<Arc<Rows>>,
+    /// Who runs the tasks of the search, with a [`FoldTaskRows`](super::FoldTaskRows) of the same rows
+    /// and parameters; `None` for the threads of this process. It changes no result.
+    pub task_runner: Option<Arc<dyn TaskRunner>>,
     /// Whether regression losses may be used on two classes, the prediction thresholded at one half
     /// (see [`objective_or_thresholded`](crate::registry::objective_or_thresholded)).
     pub thresholded: bool,
