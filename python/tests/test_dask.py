@@ -79,7 +79,7 @@ def test_classes_weights_and_leaf_wise_growth(client):
     weight = pd.Series(np.random.default_rng(1).uniform(0, 2, len(X)))
     weight[::7] = 0.0
     for labels in [(y > 0).map({True: "high", False: "low"}), pd.cut(y, 3, labels=False)]:
-        settings = {"n_estimators": 5, "grow_policy": "lossguide", "max_leaves": 9}
+        settings = {"n_estimators": 5, "growth": "leaf", "max_leaves": 9}
         local = swarmwood.GreedyBoostClassifier(**settings).fit(X, labels, weight)
         estimator = clustered.GreedyBoostClassifier(**settings)
         estimator.fit(*frames(X, labels, weight))
@@ -162,7 +162,7 @@ def test_early_stopping_on_rows_in_memory(client):
 
 
 @pytest.mark.parametrize(
-    ("settings", "name"), [({"booster": "gblinear"}, "booster"), ({"max_bins": 0}, "max_bins")]
+    ("settings", "name"), [({"booster": "gblinear"}, "booster"), ({"max_bin": 0}, "max_bin")]
 )
 def test_what_needs_rows_in_one_process_is_refused(client, settings, name):
     X, y = table(2000)

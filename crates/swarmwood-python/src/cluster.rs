@@ -8,7 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use swarmwood::learn::stats::{self, RemoteBackends, RowDeal, RowPiece, Transport, TransportError};
+use swarmwood::learn::stats::{
+    self, HostTransport, RemoteBackends, RowDeal, RowPiece, TransportError,
+};
 use swarmwood::model::{Feature, Kind, Target};
 use swarmwood::read::{self, ClusterFacts, ClusterPlan, RowCluster, Rows};
 use swarmwood::{Error, Result};
@@ -80,7 +82,7 @@ impl PythonCluster {
     }
 }
 
-impl Transport for PythonCluster {
+impl HostTransport for PythonCluster {
     fn exchange(
         &self,
         messages: &[(usize, Vec<u8>)],

@@ -120,7 +120,7 @@ const MODULES: &[ModuleLayers] = &[
             &["arrow", "buffer", "names"],
             &["errors", "sparse"],
             &["custom_loss", "parameters", "point_dict", "signals", "table"],
-            &["custom_metric", "engine", "model", "study"],
+            &["cluster", "custom_metric", "engine", "model", "study"],
             &["plot_data", "training"],
             &["compression", "panic_injection"],
         ],

@@ -47,6 +47,6 @@ pub use particles::{CodedData, ParticleCode, ParticleConfig, ParticleData, Parti
 #[cfg(test)]
 pub(crate) use remote::test_hosts;
 pub use remote::{
-    RemoteBackends, RowDeal, RowPiece, ShardHost, Traffic, Transport, TransportError,
+    HostTransport, RemoteBackends, RowDeal, RowPiece, ShardHost, Traffic, TransportError,
     decode_layout, encode_layout, encode_rows,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use swarmwood_learn::bins::Layout;
 use swarmwood_learn::data::Chunk;
-use swarmwood_learn::stats::{RowDeal, RowPiece, Transport, encode_rows};
+use swarmwood_learn::stats::{HostTransport, RowDeal, RowPiece, encode_rows};
 use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
 
 use super::borrowed::{BorrowedTable, Columns, Field, levels_of};
@@ -17,7 +17,7 @@ use crate::error::DataError;
 use crate::{Error, Result};
 
 /// Processes that hold rows: they bin them, and answer messages of fits.
-pub trait RowCluster: Transport + Debug + Send + Sync {
+pub trait RowCluster: HostTransport + Debug + Send + Sync {
     /// How many hosts there are at most.
     fn hosts(&self) -> usize;
 

@@ -5,6 +5,7 @@ use crate::binned_tree::BinnedTree;
 use crate::dataset::Dataset;
 use crate::stats::backend::{Backend, BackendError};
 use crate::stats::evaluation::gather;
+use crate::stats::lookahead::{FeatureSet, LookaheadSplit};
 use crate::stats::message::{
     DataDescription, LeafRows, LeafSlot, Reply, RowSet, SplitCommand, TreeId, Work,
 };
@@ -61,11 +62,7 @@ impl Local<'_> {
                 if let Some(&feature) = features.find(|&&feature| feature as usize >= known) {
                     return Err(unknown(work, "feature", feature as usize));
                 }
-                let valued: Vec<(usize, f64)> =
-                    slots.iter().map(|&slot| (slot, self.slots[slot].value)).collect();
-                let (search, mut rows) = self.lookahead();
-                let splits = search.look_ahead(&mut rows, &valued, sets)?;
-                return Ok(Reply::Lookahead { splits });
+                return Ok(Reply::Lookahead { splits: self.look_ahead(slots, sets)? });
             }
             Work::LeafSums { output, id, leaves } => {
                 self.check_output(work, *output)?;
@@ -99,6 +96,17 @@ impl Local<'_> {
             _ => self.change(work)?,
         }
         Ok(Reply::Done {})
+    }
+
+    fn look_ahead(
+        &self,
+        slots: &[usize],
+        sets: &[FeatureSet],
+    ) -> Result<Vec<Option<LookaheadSplit>>, BackendError> {
+        let valued: Vec<(usize, f64)> =
+            slots.iter().map(|&slot| (slot, self.slots[slot].value)).collect();
+        let (search, mut rows) = self.lookahead();
+        search.look_ahead(&mut rows, &valued, sets)
     }
 
     /// Work without a result.

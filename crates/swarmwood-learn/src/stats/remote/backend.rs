@@ -2,7 +2,7 @@
 
 use super::check::unknown;
 use super::factory::RemoteBackends;
-use super::growth::GrowingTree;
+use super::growth::RemoteTree;
 use super::message::{ShardReply, ShardTargets, ShardWork};
 use super::replay::ReplayLog;
 use crate::binned_tree::BinnedTree;
@@ -36,7 +36,7 @@ pub(super) struct Remote<'a> {
     valid: Option<EvaluationSet<'a>>,
     watched: Vec<EvaluationSet<'a>>,
     pub(super) derivative_sums: Vec<DerivativeSums>,
-    pub(super) tree: GrowingTree,
+    pub(super) tree: RemoteTree,
 }
 
 /// What becomes of the reply to work that was sent.
@@ -81,7 +81,7 @@ impl<'a> Remote<'a> {
             valid,
             watched,
             derivative_sums: Vec::new(),
-            tree: GrowingTree::new(options.memory),
+            tree: RemoteTree::new(options.memory),
         }
     }
 
@@ -152,7 +152,7 @@ impl<'a> Remote<'a> {
             Work::RestoreScores { id } => plain(ShardWork::RestoreScores { id }),
             Work::DropScores { id } => plain(ShardWork::DropScores { id }),
             Work::ReleaseBuffers {} => {
-                self.tree = GrowingTree::new(self.options.memory);
+                self.tree = RemoteTree::new(self.options.memory);
                 plain(ShardWork::ReleaseBuffers {})
             }
             Work::LeafSums { output, id, leaves } => {

@@ -23,7 +23,7 @@ use crate::stats::particles::ParticleSet;
 const MOST_ATTEMPTS: usize = 20;
 
 /// Carries messages to the hosts of shards, each a [`ShardHost`](super::ShardHost) somewhere.
-pub trait Transport: Sync {
+pub trait HostTransport: Sync {
     /// Sends a message to each of some hosts, named by their numbers, and waits for all replies; in
     /// the order of the messages.
     fn exchange(&self, messages: &[(usize, Vec<u8>)]) -> Vec<Result<Vec<u8>, TransportError>>;
@@ -60,7 +60,7 @@ pub struct Traffic {
 /// Makes backends for one data set whose shards hosts hold. Other data sets, such as parts of this
 /// one, are handled in this process.
 pub struct RemoteBackends<'t> {
-    transport: &'t dyn Transport,
+    transport: &'t dyn HostTransport,
     pub(super) layout: Arc<Layout>,
     pub(super) plan: Plan,
     pub(super) objective: ObjectiveName,
@@ -77,7 +77,7 @@ impl<'t> RemoteBackends<'t> {
     /// Backends for the rows of a data set, which `hosts` hosts hold as [`RemoteBackends::shards`]
     /// says.
     pub fn new(
-        transport: &'t dyn Transport,
+        transport: &'t dyn HostTransport,
         data: &Dataset,
         hosts: usize,
         objective: &ObjectiveConfig,

@@ -21,7 +21,7 @@ use crate::stats::path_features::PathFeatures;
 use crate::stats::shard::{HashSample, SampledRows};
 
 /// What is known of the tree that grows.
-pub(super) struct GrowingTree {
+pub(super) struct RemoteTree {
     scale: GradientScale,
     search: SplitConstraints,
     slots: Vec<SlotFacts>,
@@ -65,9 +65,9 @@ impl SearchedNode<'_> {
     }
 }
 
-impl GrowingTree {
+impl RemoteTree {
     pub fn new(memory: usize) -> Self {
-        GrowingTree {
+        RemoteTree {
             scale: GradientScale { g: 1.0, h: 1.0 },
             search: no_search(),
             slots: Vec::new(),
@@ -123,7 +123,7 @@ impl Remote<'_> {
         let scale = GradientScale::new(sums.abs_g, sums.h, self.backends.plan.rows);
         let memory = self.tree.memory;
         let (search, paths) = (search.clone(), PathFeatures::new(search));
-        self.tree = GrowingTree { scale, search, paths, ..GrowingTree::new(memory) };
+        self.tree = RemoteTree { scale, search, paths, ..RemoteTree::new(memory) };
 
         let is_searched = query != SplitQuery::Sums && !self.backends.layout.columns().is_empty();
         let mut work = vec![ShardWork::BeginTree { output, scale, sample }];
@@ -490,7 +490,7 @@ impl Remote<'_> {
             return Err(unknown("Screen", "slot", 0));
         }
         let memory = self.tree.memory;
-        let tree = std::mem::replace(&mut self.tree, GrowingTree::new(memory));
+        let tree = std::mem::replace(&mut self.tree, RemoteTree::new(memory));
         let layout = self.backends.layout.clone();
         let (search, paths, scale) = (&tree.search, &tree.paths, tree.scale);
         let found = {

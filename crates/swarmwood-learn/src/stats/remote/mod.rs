@@ -7,7 +7,7 @@
 //! integers in any order, floating-point sums in the order of shards. Which shards a host has
 //! therefore changes no bit of a result.
 //!
-//! A [`Transport`] carries messages. A host that is lost is made again from its source, and the fit
+//! A [`HostTransport`] carries messages. A host that is lost is made again from its source, and the fit
 //! sends it all work since its beginning that changed a shard ([`replay`]): shards are
 //! deterministic, and models are small.
 
@@ -26,6 +26,6 @@ pub(crate) mod test_hosts;
 #[cfg(test)]
 mod tests;
 
-pub use factory::{RemoteBackends, Traffic, Transport, TransportError};
+pub use factory::{HostTransport, RemoteBackends, Traffic, TransportError};
 pub use host::ShardHost;
 pub use rows::{RowDeal, RowPiece, decode_layout, encode_layout, encode_rows};

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{RemoteBackends, ShardHost, Transport, TransportError};
+use super::{HostTransport, RemoteBackends, ShardHost, TransportError};
 use crate::dataset::Dataset;
 
 /// Hosts in this process, some of which are lost at some of the exchanges.
@@ -34,15 +34,15 @@ impl<'d> TestHosts<'d> {
 
     fn host(&self, host: usize, hosts: usize) -> ShardHost {
         let shards = RemoteBackends::shards(self.data.rows(), hosts)[host].clone();
-        ShardHost::of_dataset(self.data, shards, 1 + host % 2).unwrap()
+        ShardHost::of_dataset(self.data, shards, 1 + host % 2).expect("shards of the data set")
     }
 }
 
-impl Transport for TestHosts<'_> {
+impl HostTransport for TestHosts<'_> {
     fn exchange(&self, messages: &[(usize, Vec<u8>)]) -> Vec<Result<Vec<u8>, TransportError>> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let answer = |(host, message): &(usize, Vec<u8>)| {
-            let mut place = self.hosts[*host].lock().unwrap();
+            let mut place = self.hosts[*host].lock().expect("no test panics while it holds a host");
             let fault = (self.fault)(number, *host);
             if fault == Fault::Before {
                 *place = None;
@@ -58,7 +58,8 @@ impl Transport for TestHosts<'_> {
     }
 
     fn rebuild(&self, host: usize) -> Result<(), TransportError> {
-        *self.hosts[host].lock().unwrap() = Some(self.host(host, self.hosts.len()));
+        *self.hosts[host].lock().expect("no test panics while it holds a host") =
+            Some(self.host(host, self.hosts.len()));
         Ok(())
     }
 }

@@ -253,7 +253,7 @@ struct Recorder<'d> {
     messages: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Transport for Recorder<'_> {
+impl HostTransport for Recorder<'_> {
     fn exchange(&self, messages: &[(usize, Vec<u8>)]) -> Vec<Result<Vec<u8>, TransportError>> {
         let own = messages.iter().filter(|(host, _)| *host == 0).map(|(_, bytes)| bytes.clone());
         self.messages.lock().unwrap().extend(own);
