@@ -145,22 +145,26 @@ class DaskWorkers:
 
     def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
         """Ask hosts; None for those whose worker is gone or does not reply in time."""
-        alive = self._workers()
-        futures: list[Any] = []
+        futures, addresses = [], []
         for key, message in messages:
             address = self._places.get(key)
-            is_there = address is not None and address in alive
-            futures.append(self._ask(key, message, address) if is_there else None)
-        deadline = time.monotonic() + self._timeout
-        self._await(futures, [self._places.get(key) for key, _ in messages], deadline)
+            futures.append(None if address is None else self._ask(key, message, address))
+            addresses.append(address)
+        self._await(futures, addresses, time.monotonic() + self._timeout)
         return [
             self._reply(key, future) for (key, _), future in zip(messages, futures, strict=True)
         ]
 
-    def _ask(self, key: str, message: bytes, address: str | None) -> Any:
+    def _ask(self, key: str, message: bytes, address: str) -> Any:
+        """Return the future of a reply; None if the worker cannot be reached."""
         data: Any = message
         if len(message) > SCATTERED:
-            data = self._client.scatter(message, workers=[address], hash=False)
+            try:
+                data = self._client.scatter(
+                    message, workers=[address], hash=False, timeout=10 * POLL
+                )
+            except (TimeoutError, OSError):
+                return None
         return self._client.submit(
             _cluster.ask_host,
             key,
