@@ -88,6 +88,7 @@ TYPES = {
     "features": "Any",
     "text": "str",
     "groups": "Any",
+    "splits": "Any",
 }
 
 TASKS = ("Classifier", "Regressor")
@@ -216,7 +217,7 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if entry["name"] == "seed":
         notes.append("None is 0: the same data give the same model")
     else:
-        if default == "None" and entry["kind"] not in ("matrix", "features", "groups", "text"):
+        if default == "None" and entry["kind"] not in ("matrix", "features", "groups", "splits", "text"):
             by_value: dict[str, list[str]] = {}
             for method, value in defaults.items():
                 by_value.setdefault(value, []).append(method)
@@ -229,6 +230,11 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
         notes.append("one of " + "; ".join(f"'{name}' ({help})" for name, help in choices))
     elif entry["kind"] == "groups":
         notes.append("or a list of lists or sets of feature names or positions")
+    elif entry["kind"] == "splits":
+        notes.append(
+            "a string such as 'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold "
+            "or in, missing, left and right"
+        )
     elif entry["kind"] == "features":
         notes.append("a dict of feature names, or a list with one value per feature")
     elif entry["kind"] in ("integer", "number", "text") and entry["name"] != "seed":

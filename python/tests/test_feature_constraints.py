@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swarmwood import GreedyBoostRegressor, ParameterError, SwarmBoostRegressor
+from swarmwood import (
+    GreedyBoostRegressor,
+    ParameterError,
+    SwarmBoostRegressor,
+    SwarmTreeRegressor,
+)
 
 
 @pytest.fixture
@@ -48,3 +53,33 @@ def test_no_interactions_make_a_sum_of_functions_of_one_feature(rows):
 def test_features_that_are_not_there_are_refused(rows, value):
     with pytest.raises((ParameterError, ValueError), match="interaction_cst"):
         GreedyBoostRegressor(interaction_cst=value).fit(*rows)
+
+
+@pytest.mark.parametrize("kind", [GreedyBoostRegressor, SwarmBoostRegressor, SwarmTreeRegressor])
+@pytest.mark.parametrize(
+    "split",
+    [
+        "b<=0.125",
+        "b<=0.125; missing right",
+        {"feature": "b", "threshold": 0.125, "right": {"feature": 2, "threshold": -0.5}},
+    ],
+)
+def test_trees_begin_with_the_first_split(rows, kind, split):
+    x, y = rows
+    model = kind(first_split=split, random_state=0).fit(x, y)
+    assert model.get_params()["first_split"] == split
+    other = kind(random_state=0).fit(x, y)
+    assert not np.array_equal(model.predict(x), other.predict(x))
+
+
+@pytest.mark.parametrize("split", ["b<3", "z<=3", {"feature": "b"}, {"feature": 9, "threshold": 1}, 3])
+def test_first_splits_that_cannot_be_made_are_refused(rows, split):
+    with pytest.raises((ParameterError, ValueError), match="first_split"):
+        GreedyBoostRegressor(first_split=split).fit(*rows)
+
+
+def test_single_trees_have_feature_budgets_and_groups(rows):
+    x, y = rows
+    model = SwarmTreeRegressor(max_features=1, random_state=0).fit(x, y)
+    assert np.count_nonzero(model.feature_importances_) == 1
+    SwarmTreeRegressor(interaction_cst="no_interactions", random_state=0).fit(x, y)

@@ -41,6 +41,7 @@ pub fn parameter_flag(spec: &'static ParamSpec) -> Arg {
             AllowedValues::ByFeature { .. } => "FEATURES",
             AllowedValues::Text(_) => "TEXT",
             AllowedValues::FeatureGroups { .. } => "GROUPS",
+            AllowedValues::Splits(_) => "SPLITS",
             AllowedValues::Whole { .. } => "INTEGER",
             AllowedValues::Number { .. } => "NUMBER",
         })
@@ -70,16 +71,18 @@ fn short_help(spec: &ParamSpec) -> String {
 }
 
 /// The text of a parameter. One with values by feature may be given as a file: JSON, or CSV with a
-/// header and lines of a name and a value.
+/// header and lines of a name and a value; splits as a file of JSON.
 pub fn parameter_text(spec: &ParamSpec, text: &str) -> Result<String> {
     let path = Path::new(text);
-    if !matches!(spec.allowed, AllowedValues::ByFeature { .. }) || !path.is_file() {
+    let is_by_feature = matches!(spec.allowed, AllowedValues::ByFeature { .. });
+    let is_splits = matches!(spec.allowed, AllowedValues::Splits(_));
+    if !(is_by_feature || is_splits) || !path.is_file() {
         return Ok(text.to_string());
     }
     let content = std::fs::read_to_string(path)
         .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
     let content = content.trim();
-    if content.starts_with(['{', '[']) {
+    if is_splits || content.starts_with(['{', '[']) {
         return Ok(content.to_string());
     }
     let entry = |line: &str| match line.rsplit_once(',') {

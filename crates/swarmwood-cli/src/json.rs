@@ -18,6 +18,7 @@ pub fn parameters_json(params: &Params) -> Value {
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
             | AllowedValues::FeatureGroups { .. }
+            | AllowedValues::Splits(_)
             | AllowedValues::Text(_) => Value::String(text),
             AllowedValues::Switch => Value::Bool(text == "true"),
             AllowedValues::Whole { .. } => {

@@ -5,6 +5,7 @@
 use swarmwood_model::Tree;
 use swarmwood_model::monotone::{Direction, neighbours};
 
+use crate::given_splits::GivenSplits;
 use crate::isotonic::PartialOrder;
 
 /// The constraints of a run.
@@ -24,12 +25,14 @@ pub struct Constraints {
     /// Groups of features, ascending; features may be on one path only if a group holds all of
     /// them. None if there are no groups.
     interactions: Vec<Vec<usize>>,
+    /// The top of every tree.
+    given: GivenSplits,
 }
 
 impl Constraints {
     /// No constraints.
     pub const NONE: &'static Constraints =
-        &Constraints { monotone: Vec::new(), interactions: Vec::new() };
+        &Constraints { monotone: Vec::new(), interactions: Vec::new(), given: GivenSplits::NONE };
 
     /// With the direction of each feature; features beyond the end have none.
     #[must_use]
@@ -52,6 +55,18 @@ impl Constraints {
         groups.iter_mut().for_each(|group| group.sort_unstable());
         self.interactions = groups;
         self
+    }
+
+    /// With splits that every tree begins with.
+    #[must_use]
+    pub fn with_given_splits(mut self, splits: GivenSplits) -> Self {
+        self.given = splits;
+        self
+    }
+
+    /// The splits that every tree begins with.
+    pub fn given_splits(&self) -> &GivenSplits {
+        &self.given
     }
 
     /// The groups of features, ascending; none if all features may interact.

@@ -14,6 +14,7 @@ pub mod event;
 pub mod execution;
 pub mod feature_selection;
 pub mod fold_split;
+pub mod given_splits;
 pub mod greedy;
 mod isotonic;
 mod kernels;

@@ -63,7 +63,12 @@ fn params(stream: &mut Stream, methods: &[&'static str]) -> Params {
             set("total_leaves", pick(stream, &["16", "32"]));
             set("budget", pick(stream, &["60", "300"]));
         }
-        _ => set("prune", pick(stream, &["best", "none"])),
+        "cart" => set("prune", pick(stream, &["best", "none"])),
+        "swarm-tree" => {
+            set("budget", "10");
+            set("population", pick(stream, &["1", "3"]));
+        }
+        _ => set("budget", "20"),
     }
     params
 }
@@ -92,7 +97,8 @@ fn no_path_holds_features_that_may_not_interact() {
     let mut interacting = 0;
     for case in 0..300 {
         let rows = rows(&mut stream, [0, 2, 3][case % 3]);
-        let mut params = params(&mut stream, &["greedy", "greedy", "swarm", "cart"]);
+        let mut params =
+            params(&mut stream, &["greedy", "greedy", "swarm", "cart", "swarm-tree", "swarm-tree"]);
         let (text, groups) = groups(&mut stream);
         params.set("interactions", &text).unwrap();
         let checked = params.check().unwrap();
@@ -130,7 +136,7 @@ fn one_group_of_all_features_changes_nothing() {
     let mut stream = Stream::new(23, 0, 0);
     for case in 0..6 {
         let rows = rows(&mut stream, 0);
-        let params = params(&mut stream, &["greedy", "swarm", "cart"]);
+        let params = params(&mut stream, &["greedy", "swarm", "cart", "swarm-tree"]);
         let free = params.clone().check().unwrap();
         let mut grouped = params;
         grouped.set("interactions", "*").unwrap();
@@ -145,7 +151,8 @@ fn no_model_exceeds_its_feature_budget() {
     let mut stream = Stream::new(24, 0, 0);
     for case in 0..24 {
         let rows = rows(&mut stream, [0, 2, 3][case % 3]);
-        let mut params = params(&mut stream, &["greedy", "swarm"]);
+        let methods = ["greedy", "swarm", "cart", "swarm-tree", "tree-sum"];
+        let mut params = params(&mut stream, &methods);
         let most = 1 + stream.below(4) as usize;
         params.max_features = most;
         params.set("feature_cost", "a:3,b:0.5").unwrap();
@@ -167,10 +174,10 @@ fn no_model_exceeds_its_feature_budget() {
 #[test]
 fn other_methods_refuse_by_name_and_unknown_features_are_said() {
     for (name, value) in [("interactions", "a,b"), ("max_features", "3")] {
-        let mut params = Params::of(Method::SWARM_TREE);
+        let mut params = Params::of(Method::APSO_TREE);
         params.set(name, value).unwrap();
         let error = params.check().unwrap_err().to_string();
-        assert!(error.contains("cannot be satisfied by method swarm-tree"), "{error}");
+        assert!(error.contains("cannot be satisfied by method apso-tree"), "{error}");
     }
     let mut params = Params::of(Method::GREEDY);
     params.set("feature_cost", "a:3").unwrap();

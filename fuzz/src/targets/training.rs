@@ -82,6 +82,17 @@ fn parameter(spec: &ParamSpec, bytes: &mut ByteSource<'_>) -> String {
                 ["none", "a:+", "a:1,b:2", "[1]", "[1,-1]", "[0,1,0]", "[-1,0,1,0]", "absent:+"];
             bytes.choose(&texts).into()
         }
+        AllowedValues::Splits(_) => {
+            let texts = [
+                "none",
+                "a<=0.5",
+                "a<=1e300",
+                "b in {x,y}",
+                "absent<=1",
+                "{\"feature\":\"a\",\"threshold\":1,\"left\":{\"feature\":\"a\",\"threshold\":0}}",
+            ];
+            bytes.choose(&texts).into()
+        }
         AllowedValues::Text(_) => {
             bytes.choose(&["none", "f1", "cost=5:1", "recall=0.5", "0..100", "0..1"]).into()
         }

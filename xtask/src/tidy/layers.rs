@@ -76,6 +76,7 @@ const MODULES: &[ModuleLayers] = &[
         package: "swarmwood-learn",
         rows: &[
             &["budget", "data", "event", "execution", "pool", "fold_split", "isotonic", "rule"],
+            &["given_splits"],
             &["constraints", "context"],
             &["plan"],
             &["task_batches"],

@@ -174,6 +174,9 @@ fn random_value(spec: &ParamSpec, rng: &mut TestRng) -> String {
         AllowedValues::ByFeature { .. } => {
             ["none", "[1,0]", "absent:+"][(rng.unit() * 3.0) as usize].to_string()
         }
+        AllowedValues::Splits(_) => {
+            ["none", "absent<=1", "{}"][(rng.unit() * 3.0) as usize].to_string()
+        }
         AllowedValues::Text(_) => {
             let texts = match spec.name {
                 "points" => ["none", "0..100", "7", "0..1"],

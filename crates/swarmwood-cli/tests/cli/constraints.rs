@@ -66,3 +66,71 @@ fn a_file_may_have_a_table_or_a_list() {
     dir.run("train r.csv --target price --config c.toml -q --out m.json")
         .ends(2, &["c.toml:1", "monotone", "is [1, 2, 0]"]);
 }
+
+#[test]
+fn trees_begin_with_the_first_split_of_text_of_a_file_and_of_toml() {
+    let dir = dir();
+    dir.file(
+        "top.json",
+        r#"{"feature": "age", "threshold": 33.3, "right": {"feature": "town", "in": ["Ash", "Dell"]}}"#,
+    );
+    dir.file("c.toml", "[first_split]\nfeature = \"age\"\nthreshold = 33.3\nmissing = \"right\"\n");
+    let begins = |words: &str| {
+        let train = format!("train r.csv --target price {words} -q --out m.json");
+        dir.run(&train).works();
+        dir.run("inspect m.json --trees 1").works().out
+    };
+    for method in ["cart", "swarm-tree --budget 2", "greedy --trees 3", "swarm --trees 2"] {
+        let method = format!("--method {method}");
+        for given in ["--first-split age<=33.3", "--first-split top.json", "--config c.toml"] {
+            let text = begins(&format!("{method} {given}"));
+            assert!(text.contains("age") && text.contains("33.3"), "{method} {given}: {text}");
+        }
+    }
+}
+
+#[test]
+fn first_splits_that_cannot_be_made_are_refused() {
+    let dir = dir();
+    dir.file("bad.json", "{\"feature\": \"age\"}");
+    let refused = |split: &str, words: &str, parts: &[&str]| {
+        let mut all = vec!["first-split"];
+        all.extend(parts);
+        dir.run(&format!(
+            "train r.csv --target price --first-split {split} {words} -q --out m.json"
+        ))
+        .ends(2, &all);
+    };
+    refused("age<25", "", &["'age<=25'"]);
+    refused("bad.json", "", &["'age<=25'"]);
+    refused("aeg<=25", "", &["did you mean 'age'"]);
+    refused("town<=25", "", &["categories"]);
+    refused("age<=-1", "", &["'age'", "no training row", "left side"]);
+    refused("age<=25", "--method tree-sum", &["method tree-sum"]);
+    refused("age<=25", "--method greedy --growth oblivious", &["oblivious"]);
+    let two = r#"{"feature":"age","threshold":25,"left":{"feature":"size","threshold":50}}"#;
+    dir.file("two.json", two);
+    refused("two.json", "--max-leaves 2", &["makes 3 leaves", "at most 2"]);
+    refused("two.json", "--method greedy --depth 1", &["2 splits on a path"]);
+    refused("two.json", "--interactions age;size", &["'age', 'size'", "interactions"]);
+    refused("two.json", "--max-features 1", &["feature budget"]);
+}
+
+#[test]
+fn single_trees_and_sums_of_trees_have_feature_budgets() {
+    let dir = dir();
+    for method in ["cart", "swarm-tree --budget 2", "tree-sum --budget 5"] {
+        let train = format!("train r.csv --target price --max-features 1 --method {method}");
+        let report = dir.run(&format!("{train} -q --json --out m.json")).works().json();
+        assert_eq!(
+            report["feature_budget"]["features"].as_array().map(Vec::len),
+            Some(1),
+            "{method}"
+        );
+        let model = dir.run("inspect m.json --json").works().json();
+        let used = model["importance"]
+            .as_array()
+            .map(|all| all.iter().filter(|one| one["splits"].as_u64() > Some(0)).count());
+        assert!(used <= Some(1), "{method}: {model:#}");
+    }
+}

@@ -108,6 +108,31 @@ impl Edges {
         Edges { thresholds, padded, unbounded }
     }
 
+    /// The same with one threshold more, which takes the place of the nearest one if there are
+    /// [`MOST`] already.
+    ///
+    /// ```
+    /// use swarmwood_learn::bins::edges::Edges;
+    /// let edges = Edges::fit(&[1.0, 2.0, 3.0], 255).with_threshold(1.75);
+    /// assert_eq!(edges.thresholds(), [1.5, 1.75, 2.5]);
+    /// ```
+    #[must_use]
+    pub fn with_threshold(&self, threshold: f64) -> Self {
+        let mut thresholds = self.thresholds.clone();
+        let at = thresholds.partition_point(|&other| other < threshold);
+        if thresholds.get(at) == Some(&threshold) {
+            return self.clone();
+        }
+        if thresholds.len() < MOST {
+            thresholds.insert(at, threshold);
+        } else {
+            let is_below =
+                at == MOST || at > 0 && threshold - thresholds[at - 1] < thresholds[at] - threshold;
+            thresholds[at - usize::from(is_below)] = threshold;
+        }
+        Edges::new(thresholds, self.unbounded)
+    }
+
     /// The thresholds, ascending.
     pub fn thresholds(&self) -> &[f64] {
         &self.thresholds

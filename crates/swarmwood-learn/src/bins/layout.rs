@@ -338,6 +338,22 @@ impl Layout {
         Layout::place(self.features.clone(), self.sources.clone(), constant, &bundles)
     }
 
+    /// The same with other bins of some features of the schema, which are stored in columns of their
+    /// own.
+    pub(super) fn stored_alone(&self, features: Vec<FeatureBins>, sources: &[usize]) -> Self {
+        let is_chosen = |at: usize| sources.contains(&(self.sources[at] as usize));
+        let constant: Vec<bool> = (0..features.len())
+            .map(|at| self.places[at] == FeaturePlace::Dropped && !is_chosen(at))
+            .collect();
+        let is_kept = |column: &usize| {
+            let members = &self.columns[*column].features;
+            members.len() > 1 && !members.iter().any(|&feature| is_chosen(feature as usize))
+        };
+        let bundles: Vec<Bundle> =
+            (0..self.columns.len()).filter(is_kept).map(|column| self.bundle(column)).collect();
+        Layout::place(features, self.sources.clone(), &constant, &bundles)
+    }
+
     fn bundle(&self, column: usize) -> Bundle {
         let member = |&feature: &u32| match self.places[feature as usize] {
             FeaturePlace::Bundled { default, .. } => {

@@ -9,10 +9,12 @@
 pub mod bundle;
 pub mod distinct;
 pub mod edges;
+mod given;
 pub mod layout;
 pub mod levels;
 
 use crate::rule::Code;
+pub(crate) use given::GivenRule;
 pub use layout::Layout;
 
 /// The code of a missing value, in every feature.

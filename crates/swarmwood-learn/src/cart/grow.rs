@@ -6,7 +6,7 @@ use super::gain_ratio::{self, RuleSelection};
 use crate::context::Context;
 use crate::leaf_loss::LeafLoss;
 use crate::rank_table::{RankTable, RankTarget};
-use crate::rank_tree::{NodeRef, RankTree, Subtree, fit_rows};
+use crate::rank_tree::{NodeRef, RankTree, Subtree, fit_rows, given_tree};
 use crate::threshold_scan::{NodeRows, RuleCandidate, SplitCriterion};
 
 /// The maximum size of a tree.
@@ -54,8 +54,7 @@ struct FrontierNode {
     /// Its index in the list of all nodes, in order of creation.
     key: usize,
     rows: Vec<u32>,
-    depth: usize,
-    /// The features of the rules above it that were grown with it.
+    /// The features of the rules above it.
     path: Vec<usize>,
     loss: f64,
     /// The best rule; `None` if it stays a leaf.
@@ -75,8 +74,11 @@ type ExpandedNode = Option<(RuleCandidate, usize, usize)>;
 impl CartGrower<'_> {
     /// A tree of all rows.
     pub fn grow(&self) -> RankTree {
+        if !self.table.constraints().given_splits().is_empty() {
+            return self.grow_leaves(&given_tree(self.table, self.loss));
+        }
         let rows = (0..self.table.rows() as u32).collect();
-        RankTree::new(&self.grow_subtree(rows, 0, self.limits.leaves))
+        RankTree::new(&self.grow_subtree(rows, Vec::new(), self.limits.leaves))
     }
 
     /// Splits leaves of a tree, those with the largest gain first, until the limits are reached.
@@ -86,16 +88,7 @@ impl CartGrower<'_> {
         }
 
         let (_, leaves) = tree.partition_rows(self.table);
-        let mut depths = vec![0; tree.leaves()];
-        for (node, depth) in tree.nodes().iter().zip(tree.depths()) {
-            for child in [node.left, node.right] {
-                if let NodeRef::Leaf(leaf) = child {
-                    depths[leaf as usize] = depth + 1;
-                }
-            }
-        }
-
-        let starts = leaves.into_iter().zip(depths).collect();
+        let starts = leaves.into_iter().zip(tree.leaf_paths()).collect();
         let subtrees = self.best_first(starts, self.limits.leaves);
         RankTree::new(&tree.subtree_with(tree.root(), &mut |at| match at {
             NodeRef::Leaf(leaf) => Some(subtrees[leaf as usize].clone()),
@@ -103,24 +96,24 @@ impl CartGrower<'_> {
         }))
     }
 
-    /// A subtree of the given rows with `depth` rules above it and at most `leaves` leaves (0: no
-    /// limit).
-    pub(crate) fn grow_subtree(&self, rows: Vec<u32>, depth: usize, leaves: usize) -> Subtree {
-        self.best_first(vec![(rows, depth)], leaves).pop().unwrap_or(Subtree::Leaf)
+    /// A subtree of the given rows below rules of the features of `path`, with at most `leaves`
+    /// leaves (0: no limit).
+    pub(crate) fn grow_subtree(&self, rows: Vec<u32>, path: Vec<usize>, leaves: usize) -> Subtree {
+        self.best_first(vec![(rows, path)], leaves).pop().unwrap_or(Subtree::Leaf)
     }
 
     /// Splits the frontier node with the largest gain until none is left. Without a limit of the
     /// leaves the order makes no difference.
-    fn best_first(&self, starts: Vec<(Vec<u32>, usize)>, max_leaves: usize) -> Vec<Subtree> {
+    fn best_first(&self, starts: Vec<(Vec<u32>, Vec<usize>)>, max_leaves: usize) -> Vec<Subtree> {
         let budget = self.context.budget;
         let count = starts.len();
         let mut nodes: Vec<ExpandedNode> = vec![None; count];
         let mut frontier: Vec<FrontierNode> = Vec::with_capacity(count);
-        for (key, (rows, depth)) in starts.into_iter().enumerate() {
+        for (key, (rows, path)) in starts.into_iter().enumerate() {
             if key > 0 && budget.is_interrupted() {
                 break;
             }
-            frontier.push(self.frontier_node(key, rows, depth, Vec::new()));
+            frontier.push(self.frontier_node(key, rows, path));
         }
 
         let mut leaves = count;
@@ -143,7 +136,7 @@ impl CartGrower<'_> {
             let mut path = parent.path;
             path.push(candidate.rule.feature as usize);
             for (key, rows) in [(key, left), (key + 1, right)] {
-                frontier.push(self.frontier_node(key, rows, parent.depth + 1, path.clone()));
+                frontier.push(self.frontier_node(key, rows, path.clone()));
             }
             nodes[parent.key] = Some((candidate, key, key + 1));
             leaves += 1;
@@ -151,22 +144,16 @@ impl CartGrower<'_> {
         (0..count).map(|key| assemble(&nodes, key)).collect()
     }
 
-    fn frontier_node(
-        &self,
-        key: usize,
-        rows: Vec<u32>,
-        depth: usize,
-        path: Vec<usize>,
-    ) -> FrontierNode {
+    fn frontier_node(&self, key: usize, rows: Vec<u32>, path: Vec<usize>) -> FrontierNode {
         let loss = fit_rows(self.table, &rows, self.loss).loss;
         let few = rows.len() < 2 * self.limits.min_leaf.max(1);
-        if few || !self.limits.allow_split_at(depth) || is_pure(self.table, &rows) {
-            return FrontierNode { key, rows, depth, path, loss, candidate: None };
+        if few || !self.limits.allow_split_at(path.len()) || is_pure(self.table, &rows) {
+            return FrontierNode { key, rows, path, loss, candidate: None };
         }
 
         let node = NodeRows::above_new_leaves(self.table, rows);
         let criterion = SplitCriterion { loss: self.loss, min_leaf: self.limits.min_leaf };
-        let features = self.features_below(&path);
+        let features = features_below(self.table, self.features, &path);
         let candidate = match self.selection {
             RuleSelection::LeastLoss => node.best_rule(criterion, &features, self.context),
             RuleSelection::GainRatio => {
@@ -174,24 +161,28 @@ impl CartGrower<'_> {
                 gain_ratio::choose(self.table, &node.rows, loss, candidates)
             }
         };
-        FrontierNode { key, rows: node.rows, depth, path, loss, candidate }
+        FrontierNode { key, rows: node.rows, path, loss, candidate }
     }
+}
 
-    /// The features that may be used below others.
-    fn features_below(&self, path: &[usize]) -> Cow<'_, [u32]> {
-        let constraints = self.table.constraints();
-        if constraints.interactions().is_empty() {
-            return Cow::Borrowed(self.features);
-        }
-        let mut together = path.to_vec();
-        let mut is_allowed = |feature: &u32| {
-            together.push(*feature as usize);
-            let allowed = constraints.allows_together(&together);
-            together.pop();
-            allowed
-        };
-        self.features.iter().copied().filter(|feature| is_allowed(feature)).collect()
+/// Those of some features that interaction constraints allow below others.
+pub(crate) fn features_below<'f>(
+    table: &RankTable,
+    features: &'f [u32],
+    path: &[usize],
+) -> Cow<'f, [u32]> {
+    let constraints = table.constraints();
+    if constraints.interactions().is_empty() {
+        return Cow::Borrowed(features);
     }
+    let mut together = path.to_vec();
+    let mut is_allowed = |feature: &u32| {
+        together.push(*feature as usize);
+        let allowed = constraints.allows_together(&together);
+        together.pop();
+        allowed
+    };
+    features.iter().copied().filter(|feature| is_allowed(feature)).collect()
 }
 
 fn assemble(nodes: &[ExpandedNode], key: usize) -> Subtree {

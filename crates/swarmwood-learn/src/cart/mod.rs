@@ -15,5 +15,6 @@ pub use cross_validate::{PruningChoice, PruningConfig, PruningScore, choose_alph
 pub(crate) use cross_validate::{row_errors, weighted_mean};
 pub use folds::{TreeFold, stratified_folds};
 pub use gain_ratio::RuleSelection;
+pub(crate) use grow::features_below;
 pub use grow::{CartGrower, TreeLimits};
 pub use prune::PruningPath;

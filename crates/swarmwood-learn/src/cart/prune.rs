@@ -32,7 +32,7 @@ pub struct PruningStep {
 }
 
 impl PruningPath {
-    /// Prunes a tree step by step down to its root.
+    /// Prunes a tree step by step down to its root, or to the splits that are given.
     pub fn new(tree: RankTree, table: &RankTable, loss: &LeafLoss) -> Self {
         let total = table.total_weight();
         let (nodes, leaves) = fit_nodes(&tree, table, loss);
@@ -41,7 +41,8 @@ impl PruningPath {
         // differences are used.
         let own: Vec<f64> = nodes.iter().map(|fit| fit.loss / total).collect();
         let leaf_risk: Vec<f64> = leaves.iter().map(|fit| fit.loss / total).collect();
-        let mut state = PruningState::new(&tree, own, &leaf_risk);
+        let free = tree.free_nodes(table);
+        let mut state = PruningState::new(&tree, own, &leaf_risk, free);
 
         let mut pruned_at = vec![f64::INFINITY; tree.nodes().len()];
         let whole = if tree.nodes().is_empty() { leaf_risk[0] } else { state.below[0] };
@@ -91,6 +92,8 @@ struct PruningState {
     leaves: Vec<usize>,
     parents: Vec<u32>,
     pruned: Vec<bool>,
+    /// Which nodes may be pruned; given splits may not.
+    free: Vec<bool>,
     /// Nodes by `g`. A node whose `g` changed is pushed again; older entries are outdated.
     queue: BinaryHeap<Reverse<(OrderedG, usize)>>,
 }
@@ -114,7 +117,7 @@ impl Ord for OrderedG {
 }
 
 impl PruningState {
-    fn new(tree: &RankTree, own: Vec<f64>, leaf_risk: &[f64]) -> Self {
+    fn new(tree: &RankTree, own: Vec<f64>, leaf_risk: &[f64], free: Vec<bool>) -> Self {
         let count = tree.nodes().len();
         let (mut below, mut leaves) = (vec![0.0; count], vec![0; count]);
 
@@ -136,6 +139,7 @@ impl PruningState {
             leaves,
             parents: tree.parents(),
             pruned: vec![false; count],
+            free,
             queue: BinaryHeap::with_capacity(count),
         };
         (0..count).for_each(|at| state.enqueue(at));
@@ -148,7 +152,9 @@ impl PruningState {
     }
 
     fn enqueue(&mut self, at: usize) {
-        self.queue.push(Reverse((OrderedG(self.saved_per_leaf(at)), at)));
+        if self.free[at] {
+            self.queue.push(Reverse((OrderedG(self.saved_per_leaf(at)), at)));
+        }
     }
 
     /// The node that saves least per leaf; the first of equals.

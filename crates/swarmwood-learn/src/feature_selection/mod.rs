@@ -24,12 +24,25 @@ pub struct FeatureBudget {
     pub costs: Vec<f64>,
     /// Maximum sum of the costs of all features that are used.
     pub most_cost: f64,
+    /// Features that the model uses in any case, ascending.
+    pub required: Vec<usize>,
 }
 
 impl FeatureBudget {
-    /// Whether a model may use all of these features.
+    /// Whether a model may use all of these features beside those that it uses in any case.
     pub fn allows(&self, features: &[usize]) -> bool {
-        features.len() <= self.most && self.cost(features) <= self.most_cost
+        let more = self.required.iter().filter(|feature| !features.contains(feature));
+        let cost = self.cost(features);
+        let cost = more.clone().fold(cost, |cost, &feature| cost + self.costs[feature]);
+        features.len() + more.count() <= self.most && cost <= self.most_cost
+    }
+
+    /// These features and those that a model uses in any case, ascending.
+    fn with_required(&self, mut features: Vec<usize>) -> Vec<usize> {
+        features.extend(&self.required);
+        features.sort_unstable();
+        features.dedup();
+        features
     }
 
     /// The sum of the costs of some features.

@@ -228,7 +228,8 @@ impl<'a> SubsetScorer<'a> {
         config: &GreedyConfig,
     ) -> Result<SubsetFit, BackendError> {
         let mut kept = vec![false; self.features];
-        features.iter().for_each(|&feature| kept[feature] = true);
+        let given = self.set.constraints.given_splits().features();
+        features.iter().chain(&given).for_each(|&feature| kept[feature] = true);
         let (train, test) = &self.folds[fold];
         let train = train.with_features(&kept, &self.single_thread);
         let test = test.with_features(&kept, &self.single_thread);

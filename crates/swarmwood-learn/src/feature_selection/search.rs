@@ -65,6 +65,7 @@ impl<'s, 'a> SubsetSearch<'s, 'a> {
         finished: bool,
     ) -> FeatureSelection {
         let (evaluations, work) = (self.scorer.evaluations(), self.scorer.work);
+        let features = self.budget.with_required(features);
         FeatureSelection { features, score, evaluations, work, finished }
     }
 

@@ -42,7 +42,7 @@ fn dataset(columns: Vec<Vec<f64>>, target: Vec<f64>) -> Dataset {
 }
 
 fn budget(most: usize, costs: &[f64], most_cost: f64) -> FeatureBudget {
-    FeatureBudget { most, costs: costs.to_vec(), most_cost }
+    FeatureBudget { most, costs: costs.to_vec(), most_cost, required: Vec::new() }
 }
 
 #[test]

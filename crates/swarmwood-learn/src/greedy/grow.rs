@@ -1,5 +1,7 @@
 //! Grows ordinary trees, depth-wise or leaf-wise.
 
+mod given;
+
 use swarmwood_model::{Child, Leaf};
 
 use super::{GreedyConfig, Growth, lookahead};
@@ -75,12 +77,13 @@ pub(crate) fn grow(
     budget: &Budget,
 ) -> Result<TreeGrowth, BackendError> {
     let most_leaves = if settings.max_leaves == 0 { usize::MAX } else { settings.max_leaves };
-    let query = if most_leaves < 2 { SplitQuery::Sums } else { SplitQuery::Each };
     let TreeTask { output, sample, search, leaf_work } = task;
+    let is_given = !client.given_rules().is_empty();
+    let query = if most_leaves < 2 || is_given { SplitQuery::Sums } else { SplitQuery::Each };
     let stats = client.begin_tree(Work::BeginTree { output, sample, search, query })?;
-    let sets = match query {
-        SplitQuery::Each => settings.lookahead.sets(client)?,
-        _ => Vec::new(),
+    let sets = match most_leaves {
+        0..2 => Vec::new(),
+        _ => settings.lookahead.sets(client)?,
     };
 
     let root = GrowingNode::new(stats, 0);
@@ -95,10 +98,11 @@ pub(crate) fn grow(
         most_leaves,
         sets,
     };
-    growing.look_ahead(&[0])?;
+    let open = growing.make_given()?;
+    growing.look_ahead(&open)?;
     match settings.growth {
-        Growth::Depth => growing.depth_wise()?,
-        _ => growing.leaf_wise()?,
+        Growth::Depth => growing.depth_wise(open)?,
+        _ => growing.leaf_wise(open)?,
     }
     growing.finish()
 }
@@ -118,8 +122,7 @@ struct GrowingTree<'w, 'a> {
 }
 
 impl GrowingTree<'_, '_> {
-    fn depth_wise(&mut self) -> Result<(), BackendError> {
-        let mut level = vec![0];
+    fn depth_wise(&mut self, mut level: Vec<usize>) -> Result<(), BackendError> {
         while !level.is_empty() && self.leaves < self.most_leaves && !self.is_interrupted() {
             let mut chosen: Vec<usize> =
                 level.into_iter().filter(|&at| self.best(at).is_some()).collect();
@@ -136,9 +139,8 @@ impl GrowingTree<'_, '_> {
         Ok(())
     }
 
-    fn leaf_wise(&mut self) -> Result<(), BackendError> {
-        // Oldest first.
-        let mut open = vec![0];
+    /// The open leaves are sorted, the oldest first.
+    fn leaf_wise(&mut self, mut open: Vec<usize>) -> Result<(), BackendError> {
         while self.leaves < self.most_leaves && !self.is_interrupted() {
             // The open leaf that gains most; equal gains go to the older one.
             let better = |&a: &usize, &b: &usize| {

@@ -249,6 +249,32 @@ impl RankTable {
         self
     }
 
+    /// The same rows with codes that no threshold of the given splits lies within; `columns` are
+    /// the values that the codes stand for.
+    #[must_use]
+    pub fn with_given_thresholds(mut self, columns: &[Column]) -> Self {
+        let given = self.constraints.given_splits();
+        for feature in given.features() {
+            if let Column::Number(values) = &columns[feature] {
+                let thresholds = given.thresholds(feature);
+                let most = usize::from(self.columns[feature].max_code);
+                self.columns[feature] = RankColumn::cut_at(values, most, &thresholds);
+            }
+        }
+        self
+    }
+
+    /// The same rows with the values of some features alone; all others are missing, so that no
+    /// rule uses them.
+    #[must_use]
+    pub fn with_features(mut self, kept: &[bool]) -> Self {
+        for (column, _) in self.columns.iter_mut().zip(kept).filter(|(_, kept)| !**kept) {
+            column.codes.fill(0);
+            column.max_code = 0;
+        }
+        self
+    }
+
     /// What a tree of the rows must satisfy.
     pub fn constraints(&self) -> &Constraints {
         &self.constraints
@@ -283,11 +309,33 @@ impl RankColumn {
     }
 
     fn of_numbers(values: &[f64], max_codes: usize) -> Self {
-        let bounds = edges::bounds(values, max_codes);
+        RankColumn::of_bounds(values, edges::bounds(values, max_codes))
+    }
+
+    fn of_bounds(values: &[f64], bounds: Vec<[f64; 2]>) -> Self {
         // Every number is at least the least one of some bin, so a code of 0 is left to NaN.
         let code = |&value: &f64| bounds.partition_point(|bound| bound[0] <= value) as u16;
         let codes = values.iter().map(code).collect();
         RankColumn { codes, max_code: bounds.len() as u16, meaning: CodeMeaning::Number(bounds) }
+    }
+
+    /// Like [`RankColumn::of_numbers`], with no code on both sides of a threshold.
+    fn cut_at(values: &[f64], max_codes: usize, thresholds: &[f64]) -> Self {
+        let most = max_codes.min(MAX_CODES - thresholds.len().min(MAX_CODES - 2)).max(2);
+        let mut bounds = edges::bounds(values, most);
+        for &threshold in thresholds {
+            let cut = |bound: &[f64; 2]| bound[0] <= threshold && threshold < bound[1];
+            let Some(at) = bounds.iter().position(cut) else { continue };
+            let [least, greatest] = bounds[at];
+            let inside = values.iter().filter(|&&value| value >= least && value <= greatest);
+            let below = inside.clone().filter(|&&value| value <= threshold);
+            let below = below.copied().fold(least, f64::max);
+            let above = inside.filter(|&&value| value > threshold).copied();
+            let above = above.fold(greatest, f64::min);
+            bounds[at] = [least, below];
+            bounds.insert(at + 1, [above, greatest]);
+        }
+        RankColumn::of_bounds(values, bounds)
     }
 
     /// The same column without rows.

@@ -3,6 +3,7 @@
 //! **Invariant:** nodes and leaves are numbered in depth-first order, parents and left sides first;
 //! there is one leaf more than there are nodes.
 
+mod given;
 mod model;
 mod order;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::pool::{Pool, even_ranges};
 use crate::rank_table::RankTable;
 use crate::rule::{Cut, RankRule};
 
+pub(crate) use given::given_tree;
 pub use model::{ClassifierTree, NodeFit, fit_nodes, fit_rows, to_member};
 
 /// A binary tree, its nodes in one array.
@@ -229,6 +231,24 @@ impl RankTree {
         depths
     }
 
+    /// The features of the rules above each leaf, from the root down.
+    pub(crate) fn leaf_paths(&self) -> Vec<Vec<usize>> {
+        let mut paths = vec![Vec::new(); self.leaves()];
+        let mut todo = vec![(self.root(), Vec::new())];
+        while let Some((at, path)) = todo.pop() {
+            match at {
+                NodeRef::Leaf(leaf) => paths[leaf as usize] = path,
+                NodeRef::Node(node) => {
+                    let node = &self.nodes[node as usize];
+                    let mut below = path;
+                    below.push(node.rule.feature as usize);
+                    todo.extend([(node.left, below.clone()), (node.right, below)]);
+                }
+            }
+        }
+        paths
+    }
+
     /// The parent of each node; the root is its own.
     pub fn parents(&self) -> Vec<u32> {
         let mut parents = vec![0; self.nodes.len()];
@@ -329,11 +349,13 @@ impl RankTree {
 
     /// Moves every threshold to the middle between the nearest rows of its node, which changes the
     /// side of no row, and sends missing values of nodes without any to the side with more weight.
+    /// Given splits stay as they are.
     /// Returns the splits of the new rules, node by node.
     pub fn centre_thresholds(&mut self, table: &RankTable) -> Vec<Split> {
         let (rows, _) = self.partition_rows(table);
+        let given = self.given_splits(table);
         let mut splits = Vec::with_capacity(self.nodes.len());
-        for (node, rows) in self.nodes.iter_mut().zip(rows) {
+        for ((node, rows), given) in self.nodes.iter_mut().zip(rows).zip(given) {
             let column = &table.columns()[node.rule.feature as usize];
             let (mut near, mut weights, mut any_missing) =
                 ([0_u16, column.max_code() + 1], [0.0; 2], false);
@@ -350,12 +372,19 @@ impl RankTree {
                     };
                 }
             }
+            let chooses_missing = given.is_none_or(|given| given.missing_right.is_none());
+            if !any_missing && chooses_missing {
+                node.rule.missing_right = weights[1] > weights[0];
+            }
+            if let Some(given) = given {
+                let feature = node.rule.feature;
+                let missing_right = node.rule.missing_right;
+                splits.push(Split { feature, test: given.test.clone(), missing_right });
+                continue;
+            }
             if let Cut::Above(cut) = node.rule.cut {
                 near[0] = if near[0] == 0 { cut } else { near[0] };
                 node.rule.cut = Cut::Above(column.threshold_between(near[0], near[1]).1);
-            }
-            if !any_missing {
-                node.rule.missing_right = weights[1] > weights[0];
             }
             splits.push(node.rule.to_split(column, near));
         }

@@ -9,7 +9,7 @@ use super::message::{
     SplitCommand, SplitConstraints, SplitQuery, TreeId, Work,
 };
 use crate::binned_tree::BinnedTree;
-use crate::bins::Layout;
+use crate::bins::{GivenRule, Layout};
 use crate::constraints::Constraints;
 use crate::context::Context;
 use crate::metric::EvalMetric;
@@ -21,6 +21,8 @@ pub struct Client<'a> {
     backend: Box<dyn Backend + 'a>,
     layout: &'a Layout,
     constraints: &'a Constraints,
+    /// The splits that every tree begins with.
+    given: Vec<GivenRule>,
     data: DataDescription,
     pending: Vec<Work>,
     /// Whose replies are kept: places in `pending`, with their tickets.
@@ -92,10 +94,14 @@ impl<'a> Client<'a> {
         options: BackendOptions,
         context: Context<'a>,
     ) -> Result<Self, BackendError> {
+        let unknown =
+            |number| BackendError::Unknown { work: "a given split", what: "feature", number };
+        let given = set.layout().given_rules(set.constraints.given_splits()).map_err(unknown)?;
         let mut client = Client {
             backend: set.backends.open(set, options, context)?,
             layout: set.layout(),
             constraints: set.constraints,
+            given,
             data: DataDescription::default(),
             pending: Vec::new(),
             deferred: Vec::new(),
@@ -119,6 +125,11 @@ impl<'a> Client<'a> {
     /// What the model must satisfy.
     pub fn constraints(&self) -> &'a Constraints {
         self.constraints
+    }
+
+    /// The splits that every tree begins with, parents before children.
+    pub(crate) fn given_rules(&self) -> &[GivenRule] {
+        &self.given
     }
 
     /// What the search for rules of a tree is restricted to, given the features that it may use.

@@ -27,8 +27,8 @@ const ROWS_PER_CHECK: usize = 1 << 14;
 const MAX_CLASSES: usize = 4;
 
 /// Whether all features are searched, so that the result is provably the best.
-pub(super) fn is_exhaustive(table: &RankTable) -> bool {
-    feature_screen::varying(table).len() <= feature_screen::MAX_PAIR_FEATURES
+pub(super) fn is_exhaustive(table: &RankTable, features: &[u32]) -> bool {
+    feature_screen::varying(table, features).len() <= feature_screen::MAX_PAIR_FEATURES
 }
 
 /// Whether the best tree of two levels can be computed for the loss.
@@ -37,17 +37,18 @@ pub(super) fn can_solve(table: &RankTable, loss: &LeafLoss) -> bool {
     few && matches!(loss, LeafLoss::Error | LeafLoss::Costs(_))
 }
 
-/// The best subtree with at most two levels and `max_leaves` (3 or 4) leaves over the features that
-/// are searched in pairs; `None` if no first
+/// The best subtree with at most two levels and `max_leaves` (3 or 4) leaves over those of some
+/// features that are searched in pairs; `None` if no first
 /// rule is allowed, or when the budget is interrupted.
 pub(super) fn best(
     table: &RankTable,
+    all_features: &[u32],
     rows: &[u32],
     criterion: SplitCriterion<'_>,
     max_leaves: usize,
     context: Context<'_>,
 ) -> Option<Subtree> {
-    let features = feature_screen::pair_features(table, rows, context);
+    let features = feature_screen::pair_features(table, all_features, rows, context);
     let search = DepthTwoSearch::new(table, rows, criterion, &features, context)?;
     let found = context.pool.map(features.len(), |at| search.best_root(at, max_leaves));
     if context.budget.is_interrupted() {
@@ -62,7 +63,7 @@ pub(super) fn best(
 
     // The second rules are searched once more, among all features, now that only one pair of sides
     // is left.
-    let features = feature_screen::varying(table);
+    let features = feature_screen::varying(table, all_features);
     let codes = table.columns()[best.rule.feature as usize].codes();
     let (right, left): (Vec<u32>, Vec<u32>) =
         rows.iter().partition(|&&row| best.rule.goes_right(codes[row as usize]));

@@ -5,6 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use swarmwood_search::rng::Stream;
 
+use super::allowed_rules::features_above;
 use super::{ScoredTree, SearchContext, depth_two};
 use crate::rank_tree::{NodeRef, RankNode, RankTree, Subtree, fit_nodes, fit_rows};
 use crate::rule::RankRule;
@@ -106,6 +107,9 @@ impl SearchContext<'_> {
     /// Gives a node the best rule while the rest of the tree stays; returns how much that lowers
     /// the loss, `None` if no rule is better.
     pub(super) fn reselect_rule(&self, tree: &mut RankTree, node: u32) -> Option<f64> {
+        if !self.is_free(tree, node) {
+            return None;
+        }
         let node_rows = self.node_rows(tree, node);
         let criterion =
             SplitCriterion { loss: &self.config.loss, min_leaf: self.config.limits.min_leaf };
@@ -113,7 +117,8 @@ impl SearchContext<'_> {
             return self.reselect_in_order(tree, node, &node_rows, criterion);
         }
         let current = self.loss_of_rule(&tree.nodes()[node as usize].rule, &node_rows);
-        let found = node_rows.best_rule(criterion, &self.features, self.context)?;
+        let features = self.features_at(tree, node);
+        let found = node_rows.best_rule(criterion, &features, self.context)?;
         // A scan adds and removes rows; where their weights differ by many orders of magnitude,
         // its loss may be lower by rounding alone. Two such rules would replace each other for ever.
         if !self.is_better(found.loss, current)
@@ -134,7 +139,8 @@ impl SearchContext<'_> {
         node_rows: &NodeRows<'_>,
         criterion: SplitCriterion<'_>,
     ) -> Option<f64> {
-        let mut found = node_rows.rules_of_features(criterion, &self.features, self.context);
+        let features = self.features_at(tree, node);
+        let mut found = node_rows.rules_of_features(criterion, &features, self.context);
         found.sort_by(|a, b| a.loss.total_cmp(&b.loss));
         let before = self.loss(tree);
         for candidate in found.into_iter().take(MAX_ORDERED_RULES) {
@@ -196,25 +202,34 @@ impl SearchContext<'_> {
         rows
     }
 
-    /// Removes leaves with fewer than `min_leaf` rows: their sibling replaces the parent.
+    /// Removes leaves with fewer than `min_leaf` rows, except those of given splits: their sibling
+    /// replaces the parent.
     pub(super) fn drop_small_leaves(&self, mut tree: RankTree) -> RankTree {
         let least = self.config.limits.min_leaf.max(1);
         loop {
             let (_, leaves) = tree.partition_rows(self.table);
             let small = |at: NodeRef| matches!(at, NodeRef::Leaf(leaf) if leaves[leaf as usize].len() < least);
-            let faulty =
-                tree.nodes().iter().position(|inner| small(inner.left) || small(inner.right));
+            let free = self.free_nodes(&tree);
+            let faulty = free.into_iter().find(|&node| {
+                let inner = &tree.nodes()[node as usize];
+                small(inner.left) || small(inner.right)
+            });
             let Some(node) = faulty else { return tree };
-            let inner = &tree.nodes()[node];
+            let inner = &tree.nodes()[node as usize];
             let kept = if small(inner.left) { inner.right } else { inner.left };
-            tree = tree.replace(NodeRef::Node(node as u32), &tree.subtree(kept));
+            tree = tree.replace(NodeRef::Node(node), &tree.subtree(kept));
         }
     }
 
     fn has_small_leaf(&self, tree: &RankTree) -> bool {
         let (_, leaves) = tree.partition_rows(self.table);
-        tree.leaves() > 1
-            && leaves.iter().any(|rows| rows.len() < self.config.limits.min_leaf.max(1))
+        let least = self.config.limits.min_leaf.max(1);
+        let small =
+            |at: NodeRef| matches!(at, NodeRef::Leaf(leaf) if leaves[leaf as usize].len() < least);
+        let inner = |node: u32| &tree.nodes()[node as usize];
+        self.free_nodes(tree)
+            .into_iter()
+            .any(|node| small(inner(node).left) || small(inner(node).right))
     }
 
     /// Merges the pair of leaves that helps least, and splits the leaf with the largest gain.
@@ -239,7 +254,9 @@ impl SearchContext<'_> {
             )),
             _ => None,
         };
-        let pairs = tree.nodes().iter().enumerate().filter_map(saved);
+        let free = tree.free_nodes(self.table);
+        let pairs = tree.nodes().iter().enumerate().filter(|(node, _)| free[*node]);
+        let pairs = pairs.filter_map(saved);
         let weakest = pairs.reduce(|best, other| if other.1 < best.1 { other } else { best });
         weakest.map(|(node, _)| NodeRef::Node(node as u32))
     }
@@ -249,7 +266,7 @@ impl SearchContext<'_> {
         let exact = depth_two::can_solve(self.table, &self.config.loss);
         let limits = self.config.limits;
         let depths = current.tree.depths();
-        for node in 0..current.tree.nodes().len() as u32 {
+        for node in self.free_nodes(&current.tree) {
             let held = current.tree.leaves_below(NodeRef::Node(node)).len();
             let subtree = current.tree.subtree(NodeRef::Node(node));
             let room =
@@ -284,13 +301,15 @@ impl SearchContext<'_> {
         }
         let rows = self.rows_at(tree, node);
         let small = exact && (node == 0 || rows.len() <= MAX_EXACT_ROWS);
-        let best = if small {
-            let criterion =
-                SplitCriterion { loss: &self.config.loss, min_leaf: self.config.limits.min_leaf };
-            depth_two::best(self.table, &rows, criterion, leaves, self.context)
-        } else {
-            self.best_of_two_levels(&rows, leaves)
+        let best_of = |features: &[u32]| match small {
+            true => {
+                let (loss, min_leaf) = (&self.config.loss, self.config.limits.min_leaf);
+                let criterion = SplitCriterion { loss, min_leaf };
+                depth_two::best(self.table, features, &rows, criterion, leaves, self.context)
+            }
+            false => self.best_of_two_levels(features, &rows, leaves),
         };
+        let best = self.best_allowed(&features_above(tree, node), &rows, best_of);
         let mut cache = self.subtree_cache();
         if cache.len() >= MAX_CACHED_SUBTREES {
             cache.clear();

@@ -24,15 +24,21 @@ const MAX_SCREENED: usize = 1024;
 /// Maximum number of rows that features are screened on.
 const MAX_ROWS: usize = 4096;
 
-/// Features that are not constant.
-pub(super) fn varying(table: &RankTable) -> Vec<u32> {
+/// Those of some features that are not constant.
+pub(super) fn varying(table: &RankTable, features: &[u32]) -> Vec<u32> {
     let columns = table.columns();
-    (0..columns.len() as u32).filter(|&at| columns[at as usize].max_code() > 0).collect()
+    features.iter().copied().filter(|&at| columns[at as usize].max_code() > 0).collect()
 }
 
-/// The features to search in pairs for the rows of a node, in their order: all if they are few.
-pub(super) fn pair_features(table: &RankTable, rows: &[u32], context: Context<'_>) -> Vec<u32> {
-    let features = varying(table);
+/// Those of some features to search in pairs for the rows of a node, in their order: all if they
+/// are few.
+pub(super) fn pair_features(
+    table: &RankTable,
+    features: &[u32],
+    rows: &[u32],
+    context: Context<'_>,
+) -> Vec<u32> {
+    let features = varying(table, features);
     if features.len() <= MAX_PAIR_FEATURES {
         return features;
     }
@@ -239,17 +245,19 @@ mod tests {
         let run = TestContext::new(2);
         let table = table(120);
         let rows: Vec<u32> = (0..600).collect();
-        let chosen = pair_features(&table, &rows, run.context());
+        let features: Vec<u32> = (0..table.columns().len() as u32).collect();
+        let chosen = pair_features(&table, &features, &rows, run.context());
         assert!([7, 60, 90].iter().all(|feature| chosen.contains(feature)), "{chosen:?}");
         assert!(chosen.len() <= SCREENED_FEATURES && chosen.is_sorted());
         let alone = TestContext::new(1);
-        assert_eq!(pair_features(&table, &rows, alone.context()), chosen);
+        assert_eq!(pair_features(&table, &features, &rows, alone.context()), chosen);
     }
 
     #[test]
     fn few_features_are_all_chosen() {
         let run = TestContext::new(1);
         let all: Vec<u32> = (0..MAX_PAIR_FEATURES as u32).collect();
-        assert_eq!(pair_features(&table(MAX_PAIR_FEATURES), &[0, 5], run.context()), all);
+        let table = table(MAX_PAIR_FEATURES);
+        assert_eq!(pair_features(&table, &all, &[0, 5], run.context()), all);
     }
 }

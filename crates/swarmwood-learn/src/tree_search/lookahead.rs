@@ -55,10 +55,15 @@ struct DepthTwoTree {
 }
 
 impl SearchContext<'_> {
-    /// The best subtree of two levels for some rows over coarse cuts; `None` if the loss does
+    /// The best subtree of two levels of some features for some rows over coarse cuts; `None` if the loss does
     /// not allow it, or when the budget is interrupted.
-    pub(super) fn best_of_two_levels(&self, rows: &[u32], max_leaves: usize) -> Option<Subtree> {
-        let axes = self.axes(rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
+    pub(super) fn best_of_two_levels(
+        &self,
+        features: &[u32],
+        rows: &[u32],
+        max_leaves: usize,
+    ) -> Option<Subtree> {
+        let axes = self.axes(features, rows, PAIR_BINS.min(bins_for(rows.len()) * 2))?;
         let two = self.dispatch(&axes, rows, |work| work.two_levels(max_leaves))??;
         // Tables that were not filled to the end are wrong.
         (!self.is_interrupted()).then(|| two.subtree(self.table, &axes))
@@ -68,7 +73,8 @@ impl SearchContext<'_> {
     /// when the budget is interrupted.
     pub(super) fn best_of_three_levels(&self, count: usize) -> Vec<Subtree> {
         let rows: Vec<u32> = (0..self.table.rows() as u32).collect();
-        let Some(axes) = self.axes(&rows, bins_for(rows.len())) else { return Vec::new() };
+        let bins = bins_for(rows.len());
+        let Some(axes) = self.axes(&self.features, &rows, bins) else { return Vec::new() };
         let quick = self.errors_of_roots(&axes);
         let roots = self.dispatch(&axes, &rows, |work| match &quick {
             Some(quick) => work.score_roots(quick.iter().take(count).copied().collect()),
@@ -103,10 +109,10 @@ impl SearchContext<'_> {
         Some(found.into_iter().map(|(axis, bin, _)| (axis as u8, bin as u8)).collect())
     }
 
-    /// The features to search in pairs, divided into bins; `None` if there are none.
-    fn axes(&self, rows: &[u32], bins: usize) -> Option<Vec<BinnedAxis>> {
+    /// Those of some features to search in pairs, divided into bins; `None` if there are none.
+    fn axes(&self, features: &[u32], rows: &[u32], bins: usize) -> Option<Vec<BinnedAxis>> {
         let mut axes = Vec::new();
-        for feature in feature_screen::pair_features(self.table, rows, self.context) {
+        for feature in feature_screen::pair_features(self.table, features, rows, self.context) {
             axes.extend(BinnedAxis::new(self.table, rows, feature, bins));
             if self.is_interrupted() {
                 return None;
@@ -599,7 +605,7 @@ mod tests {
             let run = TestContext::new(1);
             let search = SearchContext::new(&table, &config, run.context());
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
-            if let Some(axes) = search.axes(&rows, bins) {
+            if let Some(axes) = search.axes(&search.features, &rows, bins) {
                 let slow = search.dispatch(&axes, &rows, |work| work.three_levels()).unwrap();
                 let quick = search.errors_of_roots(&axes).unwrap();
                 prop_assert_eq!(&quick, &slow.iter().map(|root| root.0).collect::<Vec<_>>());

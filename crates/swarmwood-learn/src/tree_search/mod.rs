@@ -13,6 +13,7 @@
 //! part of the cost. Related: TAO (Carreira-Perpiñán and Tavallali 2018), which chooses a node's
 //! rule without refitting leaves; evolutionary trees (Grubinger, Zeileis, Pfeiffer 2014).
 
+mod allowed_rules;
 mod depth_two;
 mod descent;
 mod error_counts;
@@ -379,7 +380,8 @@ impl SearchContext<'_> {
     fn initial_population(&self, cart: &ScoredTree) -> (Vec<ScoredTree>, u64) {
         let population = self.config.population.max(1);
         let limits = self.config.limits;
-        let has_room = limits.allow_more_than(4) && limits.allow_split_at(2);
+        let has_room =
+            limits.allow_more_than(4) && limits.allow_split_at(2) && !self.restricts_rules();
         let ahead = if has_room { self.best_of_three_levels(population) } else { Vec::new() };
 
         let mut starts = vec![cart.clone()];
@@ -408,7 +410,8 @@ impl SearchContext<'_> {
         let is_proven = (1..=2).contains(&depth)
             && leaves == 0
             && depth_two::can_solve(self.table, &self.config.loss)
-            && depth_two::is_exhaustive(self.table)
+            && depth_two::is_exhaustive(self.table, &self.features)
+            && !self.restricts_rules()
             && !self.table.constraints().has_monotone();
         if is_proven { 0 } else { self.config.descents }
     }

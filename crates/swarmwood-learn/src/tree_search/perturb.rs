@@ -2,6 +2,7 @@
 
 use swarmwood_search::rng::Stream;
 
+use super::allowed_rules::features_above;
 use super::{ScoredTree, SearchContext};
 use crate::rank_tree::{NodeRef, RankTree, Subtree};
 use crate::rule::{Cut, RankRule, RankSet};
@@ -16,10 +17,11 @@ impl SearchContext<'_> {
         stream: &mut Stream,
     ) -> ScoredTree {
         let tree = &population[own].tree;
-        if tree.nodes().is_empty() {
+        let free = self.free_nodes(tree);
+        if free.is_empty() {
             return population[own].clone();
         }
-        let node = stream.below(tree.nodes().len() as u64) as u32;
+        let node = free[stream.below(free.len() as u64) as usize];
         let perturbed = match stream.below(if population.len() > 1 { 5 } else { 4 }) {
             0 | 1 => self.with_random_rule(tree, node, stream),
             2 | 3 => self.with_regrown_subtree(tree, node, stream),
@@ -32,7 +34,11 @@ impl SearchContext<'_> {
     /// The tree with a rule at the value of a random row of the node.
     fn with_random_rule(&self, tree: &RankTree, node: u32, stream: &mut Stream) -> RankTree {
         let rows = self.rows_at(tree, node);
-        let feature = self.features[stream.below(self.features.len() as u64) as usize];
+        let features = self.features_at(tree, node);
+        if features.is_empty() {
+            return tree.clone();
+        }
+        let feature = features[stream.below(features.len() as u64) as usize];
         let column = &self.table.columns()[feature as usize];
         let mut perturbed = tree.clone();
         if rows.is_empty() || column.max_code() == 0 {
@@ -60,9 +66,8 @@ impl SearchContext<'_> {
             .collect();
         features.sort_unstable();
         let leaves = tree.leaves_below(NodeRef::Node(node)).len();
-        let depth = tree.depths()[node as usize];
         let grower = self.grower(&features, self.greedy_loss());
-        let subtree = grower.grow_subtree(rows, depth, leaves);
+        let subtree = grower.grow_subtree(rows, features_above(tree, node), leaves);
         tree.replace(NodeRef::Node(node), &subtree)
     }
 
@@ -82,7 +87,8 @@ impl SearchContext<'_> {
             return tree.clone();
         }
         let subtree = donor.subtree(NodeRef::Node(stream.below(donor.nodes().len() as u64) as u32));
-        tree.replace(NodeRef::Node(node), &subtree)
+        let changed = tree.replace(NodeRef::Node(node), &subtree);
+        if self.allows(&changed) { changed } else { tree.clone() }
     }
 
     /// The tree pruned to its limits: first rules that lie too deep, then the pairs of leaves that

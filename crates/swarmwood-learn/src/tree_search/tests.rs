@@ -147,7 +147,7 @@ proptest! {
             let rows: Vec<u32> = (0..table.rows() as u32).collect();
             let expected = brute_force(&table, &loss, min_leaf);
             let whole = fit_rows(&table, &rows, &loss).loss;
-            let found = search_state.best_of_two_levels(&rows, 4).map_or(whole, |subtree| search_state.loss(&RankTree::new(&subtree)));
+            let found = search_state.best_of_two_levels(&search_state.features, &rows, 4).map_or(whole, |subtree| search_state.loss(&RankTree::new(&subtree)));
             prop_assert!((found - expected).abs() < 1e-9, "{:?} {} {}", loss, found, expected);
         }
     }

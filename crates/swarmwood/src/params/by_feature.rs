@@ -189,7 +189,7 @@ impl<T: FeatureSetting + fmt::Debug + PartialEq> ParamType for ByFeature<T> {
         match text {
             "none" | "" => Some(ByFeature::default()),
             json if json.starts_with(['{', '[']) => {
-                ByFeature::convert(&of_json(&serde_json::from_str(json).ok()?)?)
+                ByFeature::convert(&json_value(&serde_json::from_str(json).ok()?)?)
             }
             _ => named(read_entries(text)?),
         }
@@ -244,7 +244,7 @@ fn setting<T: FeatureSetting>(value: &ParamValue) -> Option<T> {
 }
 
 /// A JSON value as a typed value.
-fn of_json(value: &Value) -> Option<ParamValue> {
+pub(super) fn json_value(value: &Value) -> Option<ParamValue> {
     match value {
         Value::Bool(value) => Some(ParamValue::Bool(*value)),
         Value::Number(number) => match number.as_i64() {
@@ -253,11 +253,11 @@ fn of_json(value: &Value) -> Option<ParamValue> {
         },
         Value::String(text) => Some(ParamValue::Text(text.clone())),
         Value::Array(items) => {
-            items.iter().map(of_json).collect::<Option<_>>().map(ParamValue::List)
+            items.iter().map(json_value).collect::<Option<_>>().map(ParamValue::List)
         }
         Value::Object(entries) => entries
             .iter()
-            .map(|(name, value)| Some((name.clone(), of_json(value)?)))
+            .map(|(name, value)| Some((name.clone(), json_value(value)?)))
             .collect::<Option<_>>()
             .map(ParamValue::Map),
         Value::Null => None,

@@ -66,7 +66,9 @@ fn set(
         Some(text) => setter(name, &ParamValue::Text(text)),
         None if matches!(
             spec.allowed,
-            AllowedValues::ByFeature { .. } | AllowedValues::FeatureGroups { .. }
+            AllowedValues::ByFeature { .. }
+                | AllowedValues::FeatureGroups { .. }
+                | AllowedValues::Splits(_)
         ) && matches!(value, DeValue::Array(_) | DeValue::Table(_)) =>
         {
             setter(name, &typed(value))

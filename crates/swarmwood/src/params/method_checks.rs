@@ -36,12 +36,34 @@ fn check_feature_budget(params: &Params, violations: &mut Vec<Violation>) {
     }
 }
 
+/// Trees must have room for the splits that they begin with.
+fn check_first_split(params: &Params, most_leaves: usize, violations: &mut Vec<Violation>) {
+    let (leaves, depth) = (params.first_split.leaves(), params.first_split.depth());
+    if params.first_split.is_none() {
+        return;
+    }
+    if params.growth == Growth::Oblivious && params.method.spec().uses("growth") {
+        let message = "cannot be used with growth oblivious, whose levels have one split each";
+        violations.push(violation("first_split", message));
+    }
+    if most_leaves > 0 && leaves > most_leaves {
+        let message = format!("makes {leaves} leaves, but a tree has at most {most_leaves}");
+        violations.push(violation("first_split", message));
+    }
+    if params.depth > 0 && depth > params.depth {
+        let most = params.depth;
+        let message = format!("has {depth} splits on a path, but the depth is at most {most}");
+        violations.push(violation("first_split", message));
+    }
+}
+
 /// Greedy boosting.
 pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
     if params.booster == Booster::Gblinear {
         return;
     }
     check_feature_budget(params, violations);
+    check_first_split(params, params.leaf_limit(), violations);
 
     let Params { depth, growth, .. } = *params;
     if depth == 0 && growth != Growth::Leaf {
@@ -68,6 +90,7 @@ pub(super) fn check_boosting(params: &Params, violations: &mut Vec<Violation>) {
 pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violation>) {
     check_bins(params, violations);
     check_feature_budget(params, violations);
+    check_first_split(params, params.max_leaves.max(params.total_leaves), violations);
     let method = params.method.name();
     let Params { max_leaves, trees, depth, growth, total_leaves, .. } = *params;
 
@@ -105,6 +128,7 @@ pub(super) fn check_ensemble_search(params: &Params, violations: &mut Vec<Violat
 /// A sum of trees whose leaf values are fitted together.
 pub(super) fn check_tree_sum(params: &Params, violations: &mut Vec<Violation>) {
     check_bins(params, violations);
+    check_feature_budget(params, violations);
 
     let (objective, method) = (params.objective.name(), params.method.name());
     if !["auto", "squared", "logistic", "softmax"].contains(&objective) {
@@ -117,6 +141,8 @@ pub(super) fn check_tree_sum(params: &Params, violations: &mut Vec<Violation>) {
 
 /// One tree.
 pub(super) fn check_single_tree(params: &Params, violations: &mut Vec<Violation>) {
+    check_first_split(params, params.max_leaves, violations);
+    check_feature_budget(params, violations);
     let max_leaves = params.max_leaves;
     if max_leaves == 1 || max_leaves > MAX_SEARCHED_LEAVES {
         let message = format!("is {max_leaves}, must be 0 or from 2 to {MAX_SEARCHED_LEAVES}");

@@ -196,6 +196,8 @@ pub enum AllowedValues {
         /// A value as text.
         example: &'static str,
     },
+    /// `none`, or splits at the top of trees.
+    Splits(&'static str),
     /// A whole number in a closed range.
     Whole {
         /// Least.
@@ -249,6 +251,7 @@ impl AllowedValues {
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
             | AllowedValues::FeatureGroups { .. }
+            | AllowedValues::Splits(_)
             | AllowedValues::Text(_) => true,
             AllowedValues::Whole { min, max } => value >= min as f64 && value <= max as f64,
             AllowedValues::Number { min, with_min, max, with_max } => {
@@ -259,8 +262,8 @@ impl AllowedValues {
         }
     }
 
-    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `groups`, `text`, `integer` or
-    /// `number`.
+    /// The kind of value: `choice`, `switch`, `matrix`, `features`, `groups`, `splits`, `text`,
+    /// `integer` or `number`.
     pub fn kind(&self) -> &'static str {
         match self {
             AllowedValues::Choices(_) => "choice",
@@ -269,6 +272,7 @@ impl AllowedValues {
             AllowedValues::ByFeature { .. } => "features",
             AllowedValues::Text(_) => "text",
             AllowedValues::FeatureGroups { .. } => "groups",
+            AllowedValues::Splits(_) => "splits",
             AllowedValues::Whole { .. } => "integer",
             AllowedValues::Number { .. } => "number",
         }
@@ -286,7 +290,7 @@ impl fmt::Display for AllowedValues {
                 f.write_str(&names.join(", "))
             }
             AllowedValues::Switch => f.write_str("true or false"),
-            AllowedValues::Text(form) => f.write_str(form),
+            AllowedValues::Text(form) | AllowedValues::Splits(form) => f.write_str(form),
             AllowedValues::Matrix => {
                 f.write_str("none, or a square matrix of numbers from 0 such as '0,1;5,0'")
             }

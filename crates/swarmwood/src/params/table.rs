@@ -6,6 +6,7 @@
 
 use super::by_feature::{ByFeature, FeatureCost, MonotoneSetting};
 use super::feature_groups::FeatureGroups;
+use super::first_split::FirstSplit;
 use super::learner_spec::Method;
 use super::objective_choice::ObjectiveChoice;
 use super::points_range::PointsRange;
@@ -433,6 +434,11 @@ table! {
     interactions: FeatureGroups = FeatureGroups::All,
         Constraints, AllowedValues::FeatureGroups { example: "age,income;region,*" },
         aliases ["interaction_cst", "interaction_constraints"], only [TREES];
+    /// splits that every tree begins with; rows that fulfil the condition go left, and the side of
+    /// missing values is chosen if it is not given
+    first_split: FirstSplit = FirstSplit::default(),
+        Constraints, AllowedValues::Splits(FirstSplit::ALLOWED), aliases ["forced_splits"],
+        only [TREES];
     /// maximum number of features that the model uses; which ones is part of the search; 0 is no
     /// limit
     max_features: usize = 0,

@@ -66,12 +66,30 @@ pub fn training(job: &Job<'_>, layout: Option<Layout>) -> Result<Dataset> {
 }
 
 fn fit(job: &Job<'_>) -> Result<Layout> {
-    if job.params.max_bin == 0 {
-        return fit_exact(job);
+    let layout = if job.params.max_bin == 0 {
+        fit_exact(job)?
+    } else {
+        let none = || Column::Number(Vec::new());
+        let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
+        Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool)
+    };
+    let given = job.constraints.given_splits();
+    if given.is_empty() {
+        return Ok(layout);
     }
-    let none = || Column::Number(Vec::new());
-    let sample = |feature: usize| job.rows.sample_column(feature).unwrap_or_else(none);
-    Ok(Layout::fit(sample, &job.rows.schema.features, job.params.max_bin, job.pool))
+
+    let layout = layout.with_given_splits(given);
+    match layout.unsayable_split(given) {
+        None => Ok(layout),
+        Some(feature) => {
+            let name = &job.rows.schema.features[feature].name;
+            let message = format!(
+                "separates values of '{name}' that share a bin: it has too many thresholds or rare \
+                 levels; use fewer of them, or method cart"
+            );
+            Err(Error::Parameters(vec![Violation::new("first_split", message)]))
+        }
+    }
 }
 
 /// Bins that tell all values apart.

@@ -61,6 +61,9 @@ fn check_combination(model: &Model, job: &Job<'_>) -> std::result::Result<(), St
     if job.params.has_feature_budget() {
         return Err("cannot be used with a feature budget: its trees use other features".into());
     }
+    if !job.params.first_split.is_none() {
+        return Err("cannot be used with a first split: its trees begin with other splits".into());
+    }
     if job.params.is_calibrated() && job.valid.is_none() {
         return Err("was trained on rows that thresholds and intervals would be chosen on; give \
                     validation rows that it has not seen"

@@ -82,7 +82,8 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let held_out = match job.held_out {
         None => None,
         Some(budget) => {
-            let set = TrainingSet::new(&data, None, job.objective);
+            let set =
+                TrainingSet::new(&data, None, job.objective).with_constraints(job.constraints);
             let context = Context { pool: job.pool, budget };
             found.chosen.out_of_fold_scores(set, context)?
         }
@@ -148,10 +149,8 @@ fn search(
         }
     };
 
-    let config = EnsembleSearchConfig {
-        shapes: shapes(job.params),
-        features: feature_budget::budget(job.params, &job.rows.schema)?,
-    };
+    let config =
+        EnsembleSearchConfig { shapes: shapes(job.params), features: feature_budget::budget(job)? };
     let runner = job.options.task_runner.as_deref().map(|runner| runner as &dyn TaskRunner);
     let set = set.with_constraints(job.constraints).with_runner(runner);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
@@ -204,7 +203,7 @@ fn shapes(params: &Params) -> Vec<EnsembleShape> {
     let shape = |trees: usize, max_leaves: usize| EnsembleShape {
         trees,
         growth,
-        try_oblivious: params.growth == Growth::Auto,
+        try_oblivious: params.growth == Growth::Auto && params.first_split.is_none(),
         // Trees that grow level by level get the levels that their leaves need.
         depth: match (params.depth, params.growth) {
             (0, Growth::Depth | Growth::Oblivious) => {
@@ -220,7 +219,13 @@ fn shapes(params: &Params) -> Vec<EnsembleShape> {
     match total_leaves(params) {
         None => vec![shape(trees(params), most_leaves(params))],
         Some(total) => {
-            tree_sizes(total).into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
+            let least = params.first_split.leaves();
+            let mut sizes = tree_sizes(total);
+            sizes.retain(|&leaves| leaves >= least);
+            if sizes.is_empty() {
+                sizes.push(least);
+            }
+            sizes.into_iter().map(|leaves| shape(total / leaves, leaves)).collect()
         }
     }
 }

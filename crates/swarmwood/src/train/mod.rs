@@ -148,6 +148,7 @@ pub fn train_learner(
     }
 
     let constraints = constraints::resolve(params, &rows.schema)?;
+    constraints::check_rows(&constraints, rows)?;
 
     let started = Instant::now();
     let scores = rows.rows.saturating_mul(objective.spec.classes().max(1));

@@ -20,7 +20,7 @@ use swarmwood_model::{Body, Member, Shape, Split, TargetKind};
 use super::checkpoint_writer::CheckpointWriter;
 use super::logged_search::{refused, run_logged};
 use super::pretrained::PretrainedSplits;
-use super::{Job, Learner, TrainResult, TreeReport, gather, measure, tree_swarms};
+use super::{Job, Learner, TrainResult, TreeReport, feature_budget, gather, measure, tree_swarms};
 use crate::message::Message;
 use crate::params::{Criterion, Method, Params, Prune};
 use crate::{Result, registry};
@@ -99,7 +99,11 @@ fn train(
     job.check_targets(chunk.target.iter().copied())?;
     let valid = job.valid.map(gather).transpose()?;
     let context = job.context();
-    let table = rank(job, &chunk, context);
+    let chosen = feature_budget::choose_for_table(job, observer)?;
+    let mut table = rank(job, &chunk, context);
+    if let Some((kept, _)) = &chosen {
+        table = table.with_features(kept);
+    }
     let pretrained = match &job.options.pretrained {
         Some(path) => Some(PretrainedSplits::load(path, &job.rows.schema)?),
         None => None,
@@ -141,7 +145,7 @@ fn train(
         held_out: None,
         watched_metrics: Vec::new(),
         search: None,
-        features: None,
+        features: chosen.map(|(_, report)| report),
         swarm: None,
         tree: Some(report),
         warnings,
@@ -195,7 +199,8 @@ fn rank(job: &Job<'_>, chunk: &Chunk, context: Context<'_>) -> RankTable {
     };
     let features = &job.rows.schema.features;
     let table = RankTable::in_context(chunk, features, classes, max_codes, context)
-        .with_constraints(job.constraints.clone());
+        .with_constraints(job.constraints.clone())
+        .with_given_thresholds(&chunk.columns);
     if job.params.balanced { balance(table) } else { table }
 }
 
@@ -297,10 +302,17 @@ fn search(
     };
 
     let given = params.max_leaves > 0 || params.depth > 0;
-    let sizes = if given { &[params.max_leaves][..] } else { &tree_search::DEFAULT_SIZES };
+    let mut sizes =
+        if given { vec![params.max_leaves] } else { tree_search::DEFAULT_SIZES.to_vec() };
+    let least = table.constraints().given_splits().leaves();
+    sizes.retain(|&leaves| leaves == 0 || leaves >= least);
+    if sizes.is_empty() {
+        sizes.push(least);
+    }
+    config.limits.leaves = sizes[0];
     let measure = error_measure(loss);
     let with_cart = params.guard.unwrap_or(false);
-    let cv = TreeCvConfig { sizes, with_cart, measure: &measure, folds: params.folds };
+    let cv = TreeCvConfig { sizes: &sizes, with_cart, measure: &measure, folds: params.folds };
     let mut selection = TreeSelection::default();
     if sizes.len() > 1 || cv.with_cart {
         selection = tree_search::select(table, &config, cv, context, log)?;

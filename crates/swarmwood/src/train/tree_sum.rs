@@ -9,7 +9,7 @@ use swarmwood_model::{Body, TargetKind};
 
 use super::checkpoint_writer::CheckpointWriter;
 use super::logged_search::{refused, run_logged};
-use super::{Job, Learner, TrainResult, gather};
+use super::{Job, Learner, TrainResult, feature_budget, gather};
 use crate::Result;
 use crate::params::{Method, Params};
 
@@ -31,7 +31,11 @@ impl Learner for TreeSumLearner {
             TargetKind::Classes(names) => Some(names.len()),
         };
         let features = &job.rows.schema.features;
-        let table = RankTable::in_context(&chunk, features, classes, MAX_CODES, context);
+        let mut table = RankTable::in_context(&chunk, features, classes, MAX_CODES, context);
+        let chosen = feature_budget::choose_for_table(job, observer)?;
+        if let Some((kept, _)) = &chosen {
+            table = table.with_features(kept);
+        }
         drop(chunk);
         let bin_seconds = started.elapsed().as_secs_f64();
 
@@ -52,6 +56,7 @@ impl Learner for TreeSumLearner {
         let model = job.model(found.base, Body::Trees(found.members));
         let mut trained = job.result(model, seconds)?;
         trained.bin_seconds = bin_seconds;
+        trained.features = chosen.map(|(_, report)| report);
         trained.warnings = warnings;
         trained.notes = notes(&found.report, job);
         Ok(trained)

@@ -64,6 +64,7 @@ fn domain_faults(spec: &ParamSpec, domain: &Domain) -> Vec<Message> {
             | AllowedValues::Matrix
             | AllowedValues::ByFeature { .. }
             | AllowedValues::FeatureGroups { .. }
+            | AllowedValues::Splits(_)
     );
     match domain {
         Domain::Choice(labels) => {

@@ -18,7 +18,8 @@ fn used(members: &[Member]) -> BTreeSet<u32> {
 }
 
 fn config_of(most: usize) -> EnsembleSearchConfig {
-    let features = FeatureBudget { most, costs: vec![1.0; 5], most_cost: f64::INFINITY };
+    let features =
+        FeatureBudget { most, costs: vec![1.0; 5], most_cost: f64::INFINITY, required: Vec::new() };
     EnsembleSearchConfig { features: Some(features), ..config(&[shape(4, 4, Growth::Leaf)]) }
 }
 

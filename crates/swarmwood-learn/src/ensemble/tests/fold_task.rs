@@ -37,7 +37,12 @@ impl TaskRunner for Elsewhere<'_> {
 
 #[test]
 fn tasks_of_another_process_change_nothing() {
-    let features = FeatureBudget { most: 2, costs: vec![1.0; 5], most_cost: f64::INFINITY };
+    let features = FeatureBudget {
+        most: 2,
+        costs: vec![1.0; 5],
+        most_cost: f64::INFINITY,
+        required: Vec::new(),
+    };
     for (spec, rows, features) in [
         (ObjectiveConfig::SQUARED, 300, None),
         (ObjectiveConfig::LOGISTIC, 300, None),
