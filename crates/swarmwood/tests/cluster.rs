@@ -149,7 +149,7 @@ impl HostTransport for Cluster {
     ) -> Vec<std::result::Result<Vec<u8>, TransportError>> {
         let number = 1 + self.exchanges.fetch_add(1, Ordering::Relaxed);
         let mut held = self.held.lock().unwrap();
-        if self.lost_every > 0 && number % self.lost_every == 0 {
+        if number.is_multiple_of(self.lost_every) {
             let host = number % held.len();
             held[host] = None;
         }

@@ -33,6 +33,8 @@ class DaskWorkers:
         self._parts = parts
         self._timeout = timeout
         self._places: dict[str, str] = {}
+        # The last heartbeat of each worker, and when it was new.
+        self._beats: dict[str, tuple[float | None, float]] = {}
 
     def _workers(self) -> dict[str, int]:
         """Return the threads of the workers that are alive, by address."""
@@ -40,7 +42,27 @@ class DaskWorkers:
             info = self._client.scheduler_info(n_workers=-1)
         except TypeError:
             info = self._client.scheduler_info()
-        return {address: worker["nthreads"] for address, worker in info["workers"].items()}
+        now = time.monotonic()
+        alive = {}
+        for address, worker in info["workers"].items():
+            beat, since = self._beats.get(address, (None, now))
+            if beat != worker["last_seen"]:
+                self._beats[address] = (worker["last_seen"], now)
+            elif now - since > self._timeout:
+                self._give_up(address)
+                continue
+            alive[address] = worker["nthreads"]
+        return alive
+
+    def _give_up(self, address: str) -> None:
+        """Let the scheduler forget a worker that does not reply, so that no task waits for it."""
+        self._beats.pop(address, None)
+
+        # A function of its own, so that the scheduler needs no swarmwood.
+        async def forget(dask_scheduler: Any, address: str) -> None:
+            await dask_scheduler.remove_worker(address, stimulus_id="does not reply")
+
+        self._client.run_on_scheduler(forget, address=address)
 
     def count(self) -> int:
         """Return the number of workers."""
@@ -191,6 +213,9 @@ class DaskWorkers:
             except TimeoutError:
                 alive = self._workers()
                 is_late = deadline is not None and time.monotonic() > deadline
+                late = {address for _, address in waiting if is_late and address in alive}
+                for one in late:
+                    self._give_up(str(one))
                 for future, address in waiting:
                     if is_late or address not in alive:
                         future.cancel(force=True)
