@@ -275,8 +275,8 @@ class ClusterRun:
         self.kept: NDArray[np.int64] | None = None
         # What the core reads; no targets if the table holds all rows.
         self.hosts = max(pool.count(), 1)
-        self.target: list[float] | None = None
-        self.weight: list[float] = []
+        self.target: NDArray[np.float64] | None = None
+        self.weight: NDArray[np.float64] | None = None
         self.texts: list[list[str] | None] = []
 
     def table(self, X: Any) -> _core.Table:
@@ -422,8 +422,8 @@ def _sampled(
         (rows[bounds[at] : bounds[at + 1]] - first,) for at, first in enumerate(starts.tolist())
     ]
     parts = pool.map_parts(part_rows, wanted)
-    run.target = y.astype(np.float64).tolist()
-    run.weight = [] if weight is None else weight.tolist()
+    run.target = y.astype(np.float64)
+    run.weight = weight
     run.texts = texts
     X = concatenate([X for X in parts if X.shape[0] > 0])
     return X, y[sample], None if weight is None else weight[sample]

@@ -12,9 +12,10 @@ use swarmwood::learn::stats::{
     self, HostTransport, RemoteBackends, RowDeal, RowPiece, TransportError,
 };
 use swarmwood::model::{Feature, Kind, Target};
-use swarmwood::read::{self, ClusterFacts, ClusterPlan, RowCluster, Rows};
+use swarmwood::read::{self, ClusterFacts, ClusterPlan, RowCluster, RowSelection, Rows};
 use swarmwood::{Error, Result};
 
+use crate::buffer;
 use crate::errors::{SwarmwoodError, guarded, python_error};
 use crate::signals::SignalMonitor;
 use crate::table::{ColumnTable, PyTable};
@@ -39,12 +40,11 @@ impl ClusterArguments {
         let hosts: usize = object.getattr("hosts")?.extract()?;
         let monitor = Arc::clone(monitor);
         let cluster = PythonCluster { object: object.clone().unbind(), hosts, monitor };
-        let target: Option<Vec<f64>> = object.getattr("target")?.extract()?;
-        let facts = match target {
+        let facts = match numbers(&object.getattr("target")?)? {
             None => None,
             Some(target) => Some(ClusterFacts {
                 target,
-                weight: object.getattr("weight")?.extract()?,
+                weight: numbers(&object.getattr("weight")?)?.unwrap_or_default(),
                 texts: object.getattr("texts")?.extract()?,
             }),
         };
@@ -58,6 +58,18 @@ impl ClusterArguments {
             Some(facts) => read::clustered(table, target, facts, self.cluster),
         }
     }
+}
+
+/// The numbers of an array of one column; `None` for None.
+fn numbers(array: &Bound<'_, PyAny>) -> PyResult<Option<Vec<f64>>> {
+    if array.is_none() {
+        return Ok(None);
+    }
+    let mut values = Vec::new();
+    for column in buffer::columns(array)? {
+        column.numbers(&RowSelection::Range(0..column.rows()), &mut values);
+    }
+    Ok(Some(values))
 }
 
 impl fmt::Debug for PythonCluster {
