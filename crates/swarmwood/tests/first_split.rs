@@ -152,12 +152,18 @@ fn every_tree_begins_with_the_given_splits() {
         let mut params = params(&mut stream, method);
         let text = split(&mut stream, 2);
         params.set("first_split", &text).unwrap();
-        let checked = params.check().unwrap();
+        let checked = params.clone().check().unwrap();
 
         // A side of a split may be without rows.
         let Ok(result) = train::train(&rows, None, &checked, &mut |_| {}) else { continue };
 
         trained += 1;
+        if case % 10 == 0 {
+            params.set("threads", "3").unwrap();
+            let checked = params.check().unwrap();
+            let again = train::train(&rows, None, &checked, &mut |_| {}).unwrap();
+            assert_eq!(again.model.body, result.model.body, "case {case}: {method}");
+        }
         let wanted: serde_json::Value = serde_json::from_str(&text).unwrap();
         for tree in trees(&result.model) {
             larger += usize::from(tree.nodes.len() > 2);

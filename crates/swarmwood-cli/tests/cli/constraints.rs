@@ -94,7 +94,7 @@ fn first_splits_that_cannot_be_made_are_refused() {
     let dir = dir();
     dir.file("bad.json", "{\"feature\": \"age\"}");
     let refused = |split: &str, words: &str, parts: &[&str]| {
-        let mut all = vec!["first-split"];
+        let mut all = vec!["first_split"];
         all.extend(parts);
         dir.run(&format!(
             "train r.csv --target price --first-split {split} {words} -q --out m.json"
@@ -123,14 +123,11 @@ fn single_trees_and_sums_of_trees_have_feature_budgets() {
         let train = format!("train r.csv --target price --max-features 1 --method {method}");
         let report = dir.run(&format!("{train} -q --json --out m.json")).works().json();
         assert_eq!(
-            report["feature_budget"]["features"].as_array().map(Vec::len),
+            report["feature_budget"]["selected"].as_array().map(Vec::len),
             Some(1),
             "{method}"
         );
         let model = dir.run("inspect m.json --json").works().json();
-        let used = model["importance"]
-            .as_array()
-            .map(|all| all.iter().filter(|one| one["splits"].as_u64() > Some(0)).count());
-        assert!(used <= Some(1), "{method}: {model:#}");
+        assert!(model["features_used"].as_u64() <= Some(1), "{method}: {model:#}");
     }
 }

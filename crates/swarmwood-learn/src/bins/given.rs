@@ -98,3 +98,64 @@ impl Layout {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use swarmwood_model::{Feature, Kind, LevelSet};
+
+    use super::*;
+    use crate::data::Column;
+    use crate::pool::Pool;
+
+    fn given(feature: usize, test: Test) -> GivenSplits {
+        let children = [None; 2];
+        GivenSplits::new(vec![GivenSplit { feature, test, missing_right: Some(true), children }])
+    }
+
+    /// A number with so many values, flags that share a column, a constant, and a category of so many
+    /// levels.
+    fn layout(values: usize, levels: usize) -> Layout {
+        let features: Vec<Feature> = ["x", "a", "b", "constant", "level"]
+            .into_iter()
+            .map(|name| Feature { name: name.into(), kind: Kind::Number })
+            .collect();
+        let mut features = features;
+        let names = (0..levels).map(|level| level.to_string()).collect();
+        features[4].kind = Kind::Category { levels: names };
+        let flag = |at: usize| (0..1200).map(|row| f64::from(u8::from(row % 4 == at))).collect();
+        let sample = |at: usize| match at {
+            0 => Column::Number((0..1200).map(|row| (row % values) as f64).collect()),
+            3 => Column::Number(vec![5.0; 1200]),
+            4 => Column::Category((0..1200).map(|row| (row % levels) as u32).collect()),
+            flags => Column::Number(flag(flags)),
+        };
+        Layout::fit(sample, &features, 255, &Pool::new(1).unwrap())
+    }
+
+    #[test]
+    fn thresholds_come_back_exactly_whatever_bins_there_are() {
+        for values in [2, 10, 254, 255, 256, 1200] {
+            for (feature, threshold) in [(0, 0.37), (0, -4.0), (0, 1e9), (1, 0.9), (3, 7.5)] {
+                let given = given(feature, Test::Above(threshold));
+                let layout = layout(values, 3).with_given_splits(&given);
+                assert!(layout.codes() <= 256);
+                let rule = layout.given_rules(&given).unwrap()[0];
+                let split = layout.split(&rule.rule);
+                assert_eq!(split.test, Test::Above(threshold), "{values} values");
+                assert!(split.missing_right && split.feature as usize == feature);
+            }
+        }
+    }
+
+    #[test]
+    fn levels_that_share_a_code_cannot_be_separated() {
+        let one_level = |level: u32| given(4, Test::In([level].into_iter().collect::<LevelSet>()));
+        let few = one_level(2);
+        let rule = layout(9, 5).with_given_splits(&few).given_rules(&few).unwrap()[0].rule;
+        assert_eq!(layout(9, 5).split(&rule).test, few.splits()[0].test);
+
+        // The last ones of 300 levels share a code.
+        let rare = one_level(290);
+        assert_eq!(layout(9, 300).with_given_splits(&rare).unsayable_split(&rare), Some(4));
+    }
+}
