@@ -89,6 +89,55 @@ fn a_score_card_has_whole_points_and_totals() {
 }
 
 #[test]
+fn integer_leaves_are_signed_integers_of_so_many_bits() {
+    let dir = dir();
+    for (data, bits) in [("r.csv --target price", 4), ("c.csv --target colour", 8)] {
+        for method in ["greedy --trees 6 --depth 3", "cart", "tree-sum --budget 5"] {
+            let train = format!("train {data} --method {method} --quiet");
+            dir.run(&format!("{train} --integer-leaves {bits} --out m.json")).works();
+            let model: Value = serde_json::from_str(&dir.read("m.json")).unwrap();
+            let unit = model["points_unit"].as_f64().unwrap();
+            let most = f64::from(1 << (bits - 1));
+            let (mut least, mut greatest) = (0.0_f64, 0.0_f64);
+            for tree in model["trees"].as_array().unwrap() {
+                let lists =
+                    [&tree["leaf"], &tree["values"]].into_iter().filter_map(Value::as_array);
+                let each = |one: &Value| match one.as_array() {
+                    Some(of_leaf) => of_leaf.clone(),
+                    None => vec![one.clone()],
+                };
+                for value in lists.flatten().flat_map(each) {
+                    let number = value.as_f64().unwrap() / unit;
+                    assert!((number - number.round()).abs() < 1e-9, "{method}: {number}");
+                    assert!(number > -most - 0.5 && number < most - 0.5, "{method}: {number}");
+                    (least, greatest) = (least.min(number), greatest.max(number));
+                }
+            }
+            assert!(least < -0.5 && greatest > 0.5, "{method}: {least} {greatest}");
+        }
+    }
+    let train = "train r.csv --target price --method greedy --trees 3 --out m.json";
+    dir.run(&format!("{train} --integer-leaves 8 --points 0..9"))
+        .ends(2, &["integer_leaves", "points"]);
+    dir.run(&format!("{train} --integer-leaves 1")).ends(2, &["integer_leaves", "from 2 to 16"]);
+    dir.run(&format!("{train} --integer-leaves 8 --booster gblinear"))
+        .ends(2, &["integer_leaves", "trees"]);
+}
+
+#[test]
+fn json_has_the_points_of_the_card() {
+    let dir = dir();
+    dir.run("train b.csv --target sold --method tree-sum --points 0..20 --quiet --out m.json")
+        .works();
+    let card = dir.run("rules m.json --format json").works().json();
+    let groups = card["groups"].as_array().unwrap();
+    let rules = groups.iter().flat_map(|group| group["rules"].as_array().unwrap());
+    let points: Vec<i64> = rules.map(|rule| rule["points"][0].as_i64().unwrap()).collect();
+    assert!(points.iter().all(|points| (0..=20).contains(points)), "{points:?}");
+    assert!(points.iter().any(|&points| points > 1), "{points:?}");
+}
+
+#[test]
 fn reasons_are_the_largest_contributions() {
     let dir = dir();
     for (data, target) in [("r.csv", "price"), ("c.csv", "colour")] {

@@ -64,7 +64,7 @@ fn group(rules: &AdditiveRules<'_>, group: &AdditiveGroup) -> Value {
             rule.conditions.iter().map(|one| condition(rules.schema(), one)).collect();
         json!({
             "conditions": conditions,
-            "points": rule.points,
+            "points": rule.points.iter().map(|&value| points(rules, value)).collect::<Vec<_>>(),
             "support": rule.support,
             "rows": rules.rows.zip(rule.support).map(|(rows, share)| rows * share),
         })
@@ -73,6 +73,15 @@ fn group(rules: &AdditiveRules<'_>, group: &AdditiveGroup) -> Value {
         "outputs": group.outputs,
         "rules": group.rules.iter().map(rule).collect::<Vec<_>>(),
     })
+}
+
+/// The points of a leaf value as the card shows them: a whole number if the model has a unit, else
+/// the value itself.
+fn points(rules: &AdditiveRules<'_>, value: f64) -> Value {
+    match rules.model.calibration.points_unit {
+        Some(unit) => json!((value / unit).round() as i64),
+        None => json!(value),
+    }
 }
 
 fn rule(rules: &RuleSet<'_>, rule: &DecisionRule) -> Value {

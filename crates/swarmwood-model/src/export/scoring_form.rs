@@ -22,6 +22,8 @@ pub(super) struct ScoringForm<'a> {
     pub(super) trees: Vec<ScoringTree>,
     /// One function per output; empty if the model has trees.
     pub(super) linear: &'a [LinearFunction],
+    /// What all leaf values are whole multiples of, if the model has points.
+    pub(super) unit: Option<f64>,
 }
 
 /// A tree and the output that it adds to. Node 0 is the root unless the tree is a single leaf.
@@ -150,6 +152,7 @@ impl<'a> ScoringForm<'a> {
             base: &model.base,
             trees,
             linear,
+            unit: model.calibration.points_unit,
         }
     }
 

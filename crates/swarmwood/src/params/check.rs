@@ -66,9 +66,19 @@ impl Params {
                 format!("is {kind}, but there is no interval; give its coverage, such as 0.9");
             violations.push(Violation::new("interval_kind", message));
         }
-        if self.points.most().is_some() && self.is_linear() {
+        let asks =
+            [("points", self.points.most().is_some()), ("integer_leaves", self.integer_leaves > 0)];
+        for (name, _) in asks.into_iter().filter(|(_, asked)| *asked && self.is_linear()) {
             let message = "is for trees, but the booster is gblinear";
-            violations.push(Violation::new("points", message));
+            violations.push(Violation::new(name, message));
+        }
+        if self.integer_leaves == 1 {
+            let message = "is 1, must be 0 (any number) or from 2 to 16";
+            violations.push(Violation::new("integer_leaves", message));
+        }
+        if asks.iter().all(|(_, asked)| *asked) {
+            let message = "cannot be used with points; give only one of the two";
+            violations.push(Violation::new("integer_leaves", message));
         }
         (self.method.spec().check)(self, &mut violations);
         violations

@@ -468,6 +468,10 @@ table! {
     /// leaves are searched together
     points: PointsRange = PointsRange::default(),
         Decision, AllowedValues::Text(PointsRange::ALLOWED), aliases [], only [];
+    /// bits of the signed integers that leaf values are, times one unit for all; the integers of all
+    /// leaves are searched together; 0 is any number
+    integer_leaves: usize = 0,
+        Decision, AllowedValues::whole(0, 16), aliases [], only [];
     /// number of particles, or of episodes per iteration; auto is 50 for classes and 200 for numbers, 100 for apso-tree, and 4
     /// trees for swarm-tree
     population: Auto<usize> = Auto::Auto,

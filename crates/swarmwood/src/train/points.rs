@@ -1,7 +1,8 @@
-//! Leaf values on a grid of whole points, found by search.
+//! Leaf values on a grid of whole numbers, found by search.
 //!
-//! Every leaf gets a whole number of points from 0 to a largest one, and the raw score is an
-//! intercept plus a unit times the sum of the points. Rounding each leaf by itself adds up the errors
+//! Every leaf gets a whole number of points from 0 to a largest one, or a signed integer of a few
+//! bits, and the raw score is an intercept plus a unit times the sum of these numbers. Signed
+//! integers are points less half of the most points of their tree, which the intercept makes up for. Rounding each leaf by itself adds up the errors
 //! of all trees. Instead, the points of all leaves are chosen together: those that minimise the
 //! squared distance to the raw scores of the fitted model over the training rows, weighted by the
 //! curvature of the loss there, which is the increase of the loss to second order around a minimum.
@@ -21,6 +22,7 @@ use super::job::measure_rows;
 use super::{Job, TrainResult};
 use crate::error::Violation;
 use crate::message::Message;
+use crate::params::Params;
 use crate::predict::Scorer;
 use crate::{Error, Result};
 
@@ -48,19 +50,43 @@ struct PointsModel {
     rounding_distance: f64,
 }
 
-/// Replaces the model by one of whole points, if the parameters ask for it.
+/// The whole numbers that leaves may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LeafGrid {
+    /// The parameter that asks for them.
+    parameter: &'static str,
+    /// The most points above the least leaf of a tree.
+    most: u32,
+    /// Whether the numbers of a tree lie around 0, and not from 0 up.
+    is_signed: bool,
+}
+
+impl LeafGrid {
+    /// The grid that the parameters ask for.
+    fn new(params: &Params) -> Option<Self> {
+        if params.integer_leaves > 0 {
+            let most = (1 << params.integer_leaves.min(31)) - 1;
+            return Some(LeafGrid { parameter: "integer_leaves", most, is_signed: true });
+        }
+        let most = params.points.most()?;
+        Some(LeafGrid { parameter: "points", most, is_signed: false })
+    }
+}
+
+/// Replaces the model by one of whole numbers, if the parameters ask for it.
 pub(super) fn apply(job: &Job<'_>, trained: &mut TrainResult) -> Result<()> {
-    let Some(most) = job.params.points.most() else { return Ok(()) };
-    let Some(found) = choose(job, &trained.model, most)? else {
+    let Some(grid) = LeafGrid::new(job.params) else { return Ok(()) };
+    let Some(found) = choose(job, &trained.model, grid)? else {
         trained.warnings.push(
             Message::default()
-                .parameter("points")
+                .parameter(grid.parameter)
                 .text(": the leaves of the model do not differ, so that there are no points"),
         );
         return Ok(());
     };
+    let name = if grid.is_signed { "integer leaves" } else { "points" };
     trained.notes.push(format!(
-        "points of {}: the raw scores differ from those of the fitted model by {:.3} % of their \
+        "{name} of {}: the raw scores differ from those of the fitted model by {:.3} % of their \
          spread, rounding every leaf by itself would differ by {:.3} %",
         significant(found.unit, 4),
         100.0 * found.distance,
@@ -75,18 +101,18 @@ pub(super) fn apply(job: &Job<'_>, trained: &mut TrainResult) -> Result<()> {
     Ok(())
 }
 
-/// Chooses points from 0 to `most` for all leaves. `None` for a linear model, and where the trees
+/// Chooses points for all leaves. `None` for a linear model, and where the trees
 /// have no value to tell apart.
-fn choose(job: &Job<'_>, model: &Model, most: u32) -> Result<Option<PointsModel>> {
+fn choose(job: &Job<'_>, model: &Model, grid: LeafGrid) -> Result<Option<PointsModel>> {
     let Body::Trees(members) = &model.body else { return Ok(None) };
-    let outputs = blocks(job, model, members)?;
+    let outputs = blocks(job, model, members, grid)?;
     let largest = outputs.iter().flat_map(|block| &block.values).copied().fold(0.0, f64::max);
-    let finest = largest / f64::from(most);
+    let finest = largest / f64::from(grid.most);
     if !(finest.is_normal() && largest.is_finite()) {
         return Ok(None);
     }
 
-    let problem = PointsProblem { outputs, most };
+    let problem = PointsProblem { outputs, most: grid.most, is_signed: grid.is_signed };
     let (rounded, mut best) = problem.solve(finest);
     // Rounding keeps the order of the leaves of a tree, moves may not.
     if !is_monotone(job, &problem.apply(model, &best)) {
@@ -114,7 +140,12 @@ fn is_monotone(job: &Job<'_>, model: &Model) -> bool {
 }
 
 /// The leaves of all trees by output, with the rows that they share.
-fn blocks(job: &Job<'_>, model: &Model, members: &[Member]) -> Result<Vec<OutputLeaves>> {
+fn blocks(
+    job: &Job<'_>,
+    model: &Model,
+    members: &[Member],
+    grid: LeafGrid,
+) -> Result<Vec<OutputLeaves>> {
     let chunk = job.rows.sample();
     let scorer = Scorer::new(model, None, job.pool.threads())?;
     let (scores, leaves) = (scorer.raw(&chunk)?, scorer.leaves(&chunk)?);
@@ -132,7 +163,7 @@ fn blocks(job: &Job<'_>, model: &Model, members: &[Member]) -> Result<Vec<Output
                 block.values.extend(values);
             }
             if block.values.len() > MAX_LEAVES {
-                return Err(too_large(block.values.len()));
+                return Err(too_large(block.values.len(), grid));
             }
             let of_row = |row: usize| {
                 let leaf =
@@ -145,12 +176,12 @@ fn blocks(job: &Job<'_>, model: &Model, members: &[Member]) -> Result<Vec<Output
         .collect()
 }
 
-fn too_large(leaves: usize) -> Error {
+fn too_large(leaves: usize, grid: LeafGrid) -> Error {
     let message = format!(
         "is for models with at most {MAX_LEAVES} leaves per output, but this one has {leaves}; train \
          fewer or smaller trees"
     );
-    Error::Parameters(vec![Violation::new("points", message)])
+    Error::Parameters(vec![Violation::new(grid.parameter, message)])
 }
 
 /// What a tree adds to an output, without the least value, which belongs to the intercept; `None` if
@@ -238,6 +269,8 @@ struct PointsSolution {
 struct PointsProblem {
     outputs: Vec<OutputLeaves>,
     most: u32,
+    /// Whether the numbers of a tree lie around 0.
+    is_signed: bool,
 }
 
 impl PointsProblem {
@@ -329,18 +362,28 @@ impl PointsProblem {
         for (output, (block, points)) in self.outputs.iter().zip(&solution.points).enumerate() {
             // What the leaves lose goes to the intercept: the least values, and the mean difference.
             let mut base = model.base[output];
+            let mut below_zero = 0;
             for (&(tree, leaf), &points) in block.places.iter().zip(points) {
                 let value = leaf_value(&mut members[tree], leaf, output);
                 if leaf == 0 {
                     base += *value - block.values[self.first_of(block, tree)];
+                    below_zero = self.below_zero(block, tree, &solution.points[output]);
+                    base += f64::from(below_zero) * solution.unit;
                 }
-                *value = f64::from(points) * solution.unit;
+                *value = (f64::from(points) - f64::from(below_zero)) * solution.unit;
             }
             let e = block.differences(points, solution.unit);
             let sum: f64 = e.iter().zip(&block.weight).map(|(e, weight)| e * weight).sum();
             model.base[output] = if block.total > 0.0 { base + sum / block.total } else { base };
         }
         model
+    }
+
+    /// What is taken off the points of a tree, so that its numbers lie around 0.
+    fn below_zero(&self, block: &OutputLeaves, tree: usize, points: &[u32]) -> u32 {
+        let of_tree = block.places.iter().zip(points).filter(|(place, _)| place.0 == tree);
+        let most = of_tree.map(|(_, &points)| points).max().unwrap_or(0);
+        if self.is_signed { most.div_ceil(2) } else { 0 }
     }
 
     /// The position of the first leaf of a tree.
@@ -486,7 +529,7 @@ mod tests {
             of_rows.push((of_row, 0.5 + stream.unit()));
         }
         block.add_rows(rows, |row| of_rows[row].clone());
-        PointsProblem { outputs: vec![block], most }
+        PointsProblem { outputs: vec![block], most, is_signed: false }
     }
 
     #[test]

@@ -41,6 +41,12 @@ impl IntegerForm {
         let sum_limit = 2_f64.powi(31) - 2.0 - form.trees.len() as f64;
         let step = (largest / leaf_limit).max(total / sum_limit);
         let step = if step.is_normal() { step } else { f64::MIN_POSITIVE.max(step) };
+        // Leaves that are whole multiples of a unit stay what they are.
+        let parts = form.unit.map_or(0.0, |unit| (unit / step).floor());
+        let (step, rounds) = match form.unit {
+            Some(unit) if parts >= 1.0 => (unit / parts, 0.0),
+            _ => (step, rounds),
+        };
         // The sums of the model itself are rounded, too.
         let rounding = total * f64::EPSILON * (form.trees.len() as f64 + 2.0);
         IntegerForm {
