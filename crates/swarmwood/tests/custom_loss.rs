@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use swarmwood::learn::objective::{CustomLoss, CustomRows};
+use swarmwood::learn::objective::{self, CustomLoss, CustomRows, ObjectiveConfig};
 use swarmwood::model::Body;
 use swarmwood::params::{Booster, Method, ObjectiveChoice, Params};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
@@ -97,4 +97,45 @@ fn methods_that_cannot_say_so() {
     assert!(refused(linear, true).contains("not for gblinear"));
     let trees = train(&Params { trees: 1, ..Params::of(Method::GREEDY) }, loss(false)).unwrap();
     assert!(matches!(trees.model.body, Body::Trees(trees) if trees.len() == 1));
+}
+
+/// The derivatives of the library's own logistic loss, as a loss of one's own.
+struct OwnLogistic;
+
+impl CustomLoss for OwnLogistic {
+    fn derivatives(&self, rows: CustomRows<'_>) -> Result<(Vec<f64>, Vec<f64>), String> {
+        let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
+        let (score, target) = (narrow(rows.score), narrow(rows.target));
+        let (mut g, mut h) = (vec![0.0; score.len()], vec![0.0; score.len()]);
+        let config = ObjectiveConfig::named("logistic", 2, |_| 1.0).ok_or("no logistic loss")?;
+        objective::make(&config).derivatives(&score, &target, &[], &mut g, &mut h);
+        let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
+        Ok((wide(g), wide(h)))
+    }
+    fn losses(&self, _: CustomRows<'_>) -> Option<Result<Vec<f64>, String>> {
+        None
+    }
+    fn has_losses(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn the_derivatives_of_the_logistic_loss_give_its_model_to_the_bit() {
+    let mut csv = String::from("a,b,y\n");
+    for row in 0..600u32 {
+        let (a, b) = (row * 7 % 101, row * 13 % 37);
+        csv += &format!("{a},{b},{}\n", ["no", "yes"][usize::from(a * b % 53 > 20 + a / 5)]);
+    }
+    let options = ReadOptions { target: "y".into(), ..ReadOptions::default() };
+    let csv: &'static str = csv.leak();
+    let rows = read::training(&Source::Bytes("rows.csv".into(), csv.as_bytes()), &options).unwrap();
+    let params = Params { trees: 30, depth: 3, ..Params::of(Method::GREEDY) };
+    let fit = |custom_loss: Option<Arc<dyn CustomLoss>>| {
+        let options = TrainOptions { custom_loss, ..TrainOptions::default() };
+        let params = params.clone().check().unwrap();
+        train_with(&rows, None, &params, &options, &mut |_| {}).unwrap().model
+    };
+    let (built_in, custom) = (fit(None), fit(Some(Arc::new(OwnLogistic))));
+    assert_eq!((built_in.base, built_in.body), (custom.base, custom.body));
 }
