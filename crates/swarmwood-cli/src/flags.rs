@@ -238,6 +238,12 @@ pub fn table_flags() -> Vec<Arg> {
             "columns that are not features; repeat the flag or separate names with commas",
         ),
         columns_flag("categorical", "columns of numbers to read as categories"),
+        text_flag(
+            "dates",
+            "FORMAT",
+            "columns of dates: auto, ignore (leave them out), or how they are written, such as \
+             %d/%m/%Y [default: auto]",
+        ),
         text_flag("task", "TASK", "type of the target")
             .help(format!("type of the target: {tasks} [default: auto]")),
         text_flag("positive", "CLASS", "positive class of a binary target"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use swarmwood::params::Gather;
-use swarmwood::read::{ClassWeight, ReadOptions, TaskChoice};
+use swarmwood::read::{ClassWeight, DateChoice, ReadOptions, TaskChoice};
 
 use crate::flags::{self, TASKS};
 
@@ -83,6 +83,12 @@ impl<'a> InputValues<'a> {
         weight
     }
 
+    fn dates(&self, gather: &mut Gather) -> DateChoice {
+        let Some(text) = self.text("dates", gather) else { return DateChoice::default() };
+        let choice = DateChoice::parse(&text);
+        choice.map_err(|message| gather.violate("dates", message)).unwrap_or_default()
+    }
+
     /// How the rows are read.
     pub fn read_options(&self, gather: &mut Gather) -> ReadOptions {
         let target = self.text("target", gather).unwrap_or_else(|| {
@@ -103,6 +109,7 @@ impl<'a> InputValues<'a> {
             scale_pos_weight: self.scale_pos_weight(gather),
             ignore: self.texts("ignore"),
             categorical: self.texts("categorical"),
+            dates: self.dates(gather),
             format: flags::text_format(|name, gather| self.text(name, gather), gather),
             task: self
                 .text("task", gather)

@@ -3,11 +3,12 @@
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, ArgMatches, Command};
+use clap::{ArgAction, ArgGroup, ArgMatches, Command};
 use serde_json::json;
 use swarmwood::predict::{
     PredictionColumns, PredictionReport, PredictionRequest, Scorer, TableFormat, write_table,
 };
+use swarmwood::read::KeepColumns;
 use swarmwood::write::Output;
 use swarmwood::{Result, store};
 
@@ -49,9 +50,19 @@ pub fn command() -> Command {
             "K",
             "add the K features with the largest contributions to the prediction of each row",
         ))
+        .arg(
+            flags::text_flag(
+                "keep",
+                "COLUMNS",
+                "copy these columns of the rows into the output, or 'all'; repeat the flag or \
+                 separate names with commas",
+            )
+            .action(ArgAction::Append)
+            .value_delimiter(','),
+        )
         .arg(flags::switch_flag(
             "safe-csv",
-            "put an apostrophe before class names that spreadsheets would take for formulas",
+            "put an apostrophe before texts that spreadsheets would take for formulas",
         ))
         .group(ArgGroup::new("what").args(["raw", "leaves", "contributions"]))
         .arg(flags::threshold_flag())
@@ -76,7 +87,9 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
 
     let model = options.decide(store::load(&options.model)?)?;
     let scorer = Scorer::new(&model, options.first_rounds, options.threads)?;
+    let keep = kept_columns(flags);
     let request = PredictionRequest {
+        keep: &keep,
         source: &source,
         options: &options.read,
         what: prediction_columns(flags),
@@ -119,6 +132,15 @@ pub fn run(flags: &ArgMatches, interrupt: &InterruptFlag) -> Result<()> {
     }
 
     Ok(())
+}
+
+fn kept_columns(flags: &ArgMatches) -> KeepColumns {
+    let names: Vec<String> = flags.get_many("keep").into_iter().flatten().cloned().collect();
+    match names.as_slice() {
+        [] => KeepColumns::None,
+        [all] if all == "all" => KeepColumns::All,
+        _ => KeepColumns::Named(names),
+    }
 }
 
 fn prediction_columns(flags: &ArgMatches) -> PredictionColumns {

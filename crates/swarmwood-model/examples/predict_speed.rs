@@ -81,6 +81,7 @@ fn model(shapes: Vec<Shape>) -> Model {
         schema: Schema {
             features: (0..FEATURES).map(feature).collect(),
             target: Target { name: "target".into(), kind: TargetKind::Number },
+            dates: Vec::new(),
         },
         link: Link::Identity,
         objective: "squared".into(),

@@ -3,15 +3,16 @@
 //! The rest of the crate relies on them; a reader of files calls [`Model::check`] before it returns
 //! a model.
 
-use std::collections::HashSet;
-
 use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
-use crate::schema::{Feature, Kind, Schema, TargetKind};
+use crate::schema::{Feature, Kind, TargetKind};
 use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree, VectorTree};
 
+mod inputs;
 #[cfg(test)]
 mod tests;
+
+use inputs::{check_schema, check_stats};
 
 /// The invariant that a [`Model`] violates. Features, trees, nodes and leaves are counted from 0.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -36,6 +37,22 @@ pub enum ModelError {
     DuplicateClass {
         /// The name.
         class: String,
+    },
+    /// The parts of a date do not fit the features.
+    #[error("date `{date}`: {problem}")]
+    Date {
+        /// Name of the column.
+        date: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Counts of training rows do not fit the model.
+    #[error("`{key}` of the training rows: {problem}")]
+    TrainingStats {
+        /// Which counts.
+        key: &'static str,
+        /// What is wrong with them.
+        problem: &'static str,
     },
     /// The link, the target and the start values contradict each other.
     #[error(
@@ -287,6 +304,7 @@ impl Model {
     ///     schema: Schema {
     ///         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
     ///         target: Target { name: "price".into(), kind: TargetKind::Number },
+    ///         dates: Vec::new(),
     ///     },
     ///     link: Link::Identity,
     ///     objective: "squared".into(),
@@ -309,10 +327,11 @@ impl Model {
         match &self.body {
             Body::Trees(members) => {
                 self.check_members(members)?;
-                self.check_sums(members)
+                self.check_sums(members)?;
             }
-            Body::Linear(functions) => self.check_linear(functions),
+            Body::Linear(functions) => self.check_linear(functions)?,
         }
+        check_stats(self)
     }
 
     fn check_link(&self) -> Result<(), ModelError> {
@@ -452,35 +471,6 @@ impl Model {
         }
         Ok(())
     }
-}
-
-/// The first name that occurs twice.
-fn repeated<'a>(names: impl Iterator<Item = &'a String>) -> Option<&'a String> {
-    let mut seen = HashSet::new();
-    names.into_iter().find(|name| !seen.insert(name.as_str()))
-}
-
-fn check_schema(schema: &Schema) -> Result<(), ModelError> {
-    if let Some(name) = repeated(schema.features.iter().map(|feature| &feature.name)) {
-        return Err(ModelError::DuplicateFeature { name: name.clone() });
-    }
-    for feature in &schema.features {
-        if let Kind::Category { levels } = &feature.kind
-            && let Some(level) = repeated(levels.iter())
-        {
-            return Err(ModelError::DuplicateLevel {
-                feature: feature.name.clone(),
-                level: level.clone(),
-            });
-        }
-    }
-
-    if let TargetKind::Classes(classes) = &schema.target.kind
-        && let Some(class) = repeated(classes.iter())
-    {
-        return Err(ModelError::DuplicateClass { class: class.clone() });
-    }
-    Ok(())
 }
 
 fn check_tree(features: &[Feature], tree: &Tree) -> Result<(), TreeError> {

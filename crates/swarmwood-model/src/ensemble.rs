@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::calibration::Calibration;
 use crate::schema::Schema;
+use crate::training_stats::TrainingStats;
 use crate::tree::{Leaf, ObliviousTree, Split, Tree, VectorTree};
 
 /// A trained model.
@@ -50,6 +51,16 @@ impl Model {
     /// The trees of the first `first_rounds` rounds, or all of them.
     pub fn first_members(&self, first_rounds: Option<usize>) -> &[Member] {
         first_members(self.members(), self.outputs(), first_rounds)
+    }
+
+    /// How many training rows reached a leaf, if they were counted.
+    pub fn leaf_rows(&self, tree: usize, leaf: usize) -> Option<u64> {
+        Some(self.leaf_classes(tree, leaf)?.iter().sum())
+    }
+
+    /// The same by class; a single number for regression.
+    pub fn leaf_classes(&self, tree: usize, leaf: usize) -> Option<&[u64]> {
+        self.provenance.stats.leaf(tree, leaf, self.schema.target.kind.classes().len())
     }
 }
 
@@ -223,4 +234,6 @@ pub struct Provenance {
     pub rows: u64,
     /// The parameters used, by name.
     pub params: BTreeMap<String, String>,
+    /// Counts of the training rows.
+    pub stats: TrainingStats,
 }

@@ -5,6 +5,7 @@
 
 pub mod calibration;
 pub mod check;
+pub mod dates;
 pub mod ensemble;
 pub mod explain;
 pub mod export;
@@ -17,6 +18,7 @@ pub mod rules;
 pub mod schema;
 pub mod single_tree;
 pub mod text;
+pub mod training_stats;
 pub mod tree;
 
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod samples;
 
 pub use calibration::{Calibration, ClassSets, PredictionInterval};
 pub use check::{ModelError, TreeError};
+pub use dates::{CalendarDate, DateColumn, DatePart};
 pub use ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 pub use explain::{ExplainError, Explainer, Importance};
 pub use format::{FormatError, from_json, to_json};
@@ -35,7 +38,8 @@ pub use rules::{
     AdditiveGroup, AdditiveRule, AdditiveRules, AdditiveRulesError, DecisionRule, RuleCondition,
     RuleCounts, RuleMerge, RulePrediction, RuleSet, RuleStats, RulesError, ValueSet,
 };
-pub use schema::{Feature, Kind, Schema, Target, TargetKind};
+pub use schema::{Feature, FeatureSource, Kind, Schema, Target, TargetKind};
 pub use single_tree::{SingleTree, SingleTreeError};
 pub use text::{BodyKind, Summary, TextOptions};
+pub use training_stats::{Distribution, LeafRows, TrainingStats};
 pub use tree::{Child, Leaf, Level, LevelSet, Node, ObliviousTree, Split, Test, Tree, VectorTree};

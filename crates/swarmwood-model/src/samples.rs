@@ -174,12 +174,13 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         method: "greedy".into(),
         rows: rng.next(),
         params: [("depth".into(), "6".into()), ("learning_rate".into(), "0.1".into())].into(),
+        stats: TrainingStats::default(),
     };
 
     let calibration = calibration(rng, link, &features);
     let target = Target { name: "target".into(), kind };
     Model {
-        schema: Schema { features, target },
+        schema: Schema { features, target, dates: Vec::new() },
         link,
         objective: "random".into(),
         base,

@@ -1,5 +1,9 @@
 //! The input columns that a model expects and the output that it predicts.
 
+use std::collections::HashMap;
+
+use crate::dates::{DateColumn, DatePart};
+
 /// The input columns in the order the model was trained with, and the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
@@ -7,6 +11,58 @@ pub struct Schema {
     pub features: Vec<Feature>,
     /// What is predicted.
     pub target: Target,
+    /// Input columns of dates, whose parts are features.
+    pub dates: Vec<DateColumn>,
+}
+
+/// Where the values of a feature come from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FeatureSource<'a> {
+    /// The input column with the name of the feature.
+    Column(&'a str),
+    /// A part of a date.
+    Date(&'a DateColumn, DatePart),
+}
+
+impl FeatureSource<'_> {
+    /// The name of the input column.
+    pub fn column(&self) -> &str {
+        match self {
+            FeatureSource::Column(name) => name,
+            FeatureSource::Date(date, _) => &date.name,
+        }
+    }
+}
+
+impl Schema {
+    /// Where the values of each feature come from.
+    pub fn sources(&self) -> Vec<FeatureSource<'_>> {
+        let parts = self.dates.iter().flat_map(|date| {
+            date.parts.iter().map(move |&part| (date.feature_name(part), (date, part)))
+        });
+        let parts: HashMap<String, (&DateColumn, DatePart)> = parts.collect();
+        let features = self.features.iter();
+        let sources = features.map(|feature| match parts.get(&feature.name) {
+            Some(&(date, part)) => FeatureSource::Date(date, part),
+            None => FeatureSource::Column(&feature.name),
+        });
+        sources.collect()
+    }
+
+    /// The names of the input columns, each once, in the order of their features.
+    pub fn input_columns(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::with_capacity(self.features.len());
+        for source in self.sources() {
+            let is_new = match source {
+                FeatureSource::Column(_) => true,
+                FeatureSource::Date(date, part) => date.parts.first() == Some(&part),
+            };
+            if is_new {
+                names.push(source.column().to_string());
+            }
+        }
+        names
+    }
 }
 
 /// One input column.

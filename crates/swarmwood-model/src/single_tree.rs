@@ -11,6 +11,7 @@ use crate::calibration::Calibration;
 use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::predict::Prediction;
 use crate::schema::{Schema, Target, TargetKind};
+use crate::training_stats::{LeafRows, TrainingStats};
 use crate::tree::{Leaf, Tree};
 
 /// One tree with a prediction in each leaf.
@@ -22,8 +23,8 @@ pub struct SingleTree<'a> {
     pub tree: Cow<'a, Tree>,
     /// The model's prediction in each leaf, in the order of the tree's leaves.
     pub predictions: Vec<Prediction>,
-    /// The share of the training rows in each leaf, by cover; they sum to 1, or are all 0 if covers
-    /// are unknown.
+    /// The share of the training rows in each leaf: exact if they were counted, else by cover; they
+    /// sum to 1, or are all 0 if covers are unknown.
     pub shares: Vec<f64>,
 }
 
@@ -64,6 +65,7 @@ impl Model {
     /// #     schema: Schema {
     /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
     /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #         dates: Vec::new(),
     /// #     },
     /// #     link: Link::Identity,
     /// #     objective: "squared".into(),
@@ -96,10 +98,19 @@ impl Model {
 
         let predictions =
             (0..tree.leaves.len()).map(|leaf| self.leaf_prediction(members, leaf)).collect();
-        let total: f64 = tree.leaves.iter().map(|leaf| leaf.cover).sum();
-        let share = |leaf: &Leaf| if total > 0.0 { leaf.cover / total } else { 0.0 };
-        let shares = tree.leaves.iter().map(share).collect();
+        let shares = self.leaf_shares(0, &tree);
         Ok(SingleTree { model: self, tree, predictions, shares })
+    }
+
+    /// The share of the training rows in each leaf of one of the trees: exact if they were counted,
+    /// else by cover; all 0 if covers are unknown.
+    pub(crate) fn leaf_shares(&self, tree: usize, leaves: &Tree) -> Vec<f64> {
+        let counted = |leaf: usize| self.leaf_rows(tree, leaf).map(|rows| rows as f64);
+        let counts: Option<Vec<f64>> = (0..leaves.leaves.len()).map(counted).collect();
+        let weights =
+            counts.unwrap_or_else(|| leaves.leaves.iter().map(|leaf| leaf.cover).collect());
+        let total: f64 = weights.iter().sum();
+        weights.iter().map(|weight| if total > 0.0 { weight / total } else { 0.0 }).collect()
     }
 
     /// One tree of the model as a model of its own, which predicts what that tree adds to its raw
@@ -107,7 +118,7 @@ impl Model {
     /// tree.
     ///
     /// A vector tree adds to all raw scores, so its model predicts the classes. Shares are preserved,
-    /// but not the number of rows: leaves store their rows by weight only.
+    /// and the number of rows if they were counted.
     pub fn extract_tree(&self, at: usize) -> Option<Model> {
         let member = self.members().get(at)?;
         let (kind, link, base) = match member.shape {
@@ -116,14 +127,24 @@ impl Model {
             }
             _ => (TargetKind::Number, Link::Identity, vec![0.0]),
         };
+        let width = kind.classes().len().max(1);
+        let counts = (0..member.shape.leaves().len()).map(|leaf| {
+            let counts = self.leaf_classes(at, leaf)?;
+            Some(if width == 1 { vec![counts.iter().sum()] } else { counts.to_vec() })
+        });
+        let counts: Option<Vec<Vec<u64>>> = counts.collect();
+        let leaf_rows = counts.map(|counts| LeafRows { counts: counts.concat() });
+        let rows = leaf_rows.as_ref().map_or(0, |_| self.provenance.rows);
+        let stats =
+            TrainingStats { leaf_rows: leaf_rows.into_iter().collect(), ..Default::default() };
         let target = Target { name: self.schema.target.name.clone(), kind };
         Some(Model {
-            schema: Schema { features: self.schema.features.clone(), target },
+            schema: Schema { target, ..self.schema.clone() },
             link,
             objective: self.objective.clone(),
             base,
             body: Body::Trees(vec![Member { output: 0, shape: member.shape.clone() }]),
-            provenance: Provenance { rows: 0, ..self.provenance.clone() },
+            provenance: Provenance { rows, stats, ..self.provenance.clone() },
             calibration: Calibration::default(),
         })
     }
@@ -150,13 +171,16 @@ impl SingleTree<'_> {
         (rows > 0).then_some(rows as f64)
     }
 
-    /// The share of each class among the training rows of some leaves; empty for regression, all
-    /// zero if covers are unknown.
+    /// The share of each class among the training rows of some leaves: exact if they were counted,
+    /// else by the predicted probabilities; empty for regression, all zero if covers are unknown.
     pub fn distribution(&self, leaves: impl Iterator<Item = usize>) -> Vec<f64> {
         let mut sums = vec![0.0; self.classes().len()];
         let mut total = 0.0;
         for leaf in leaves {
-            if let Prediction::Class { probabilities, .. } = &self.predictions[leaf] {
+            if let Some(counts) = self.model.leaf_classes(0, leaf).filter(|_| !sums.is_empty()) {
+                sums.iter_mut().zip(counts).for_each(|(sum, &count)| *sum += count as f64);
+                total += counts.iter().sum::<u64>() as f64;
+            } else if let Prediction::Class { probabilities, .. } = &self.predictions[leaf] {
                 sums.iter_mut()
                     .zip(probabilities)
                     .for_each(|(sum, p)| *sum += self.shares[leaf] * p);

@@ -152,7 +152,11 @@ fn sample(name: &str) -> Model {
         .map(|(key, value)| (key.into(), value.into()))
         .into();
     Model {
-        schema: Schema { features, target: Target { name: "target".into(), kind } },
+        schema: Schema {
+            features,
+            target: Target { name: "target".into(), kind },
+            dates: Vec::new(),
+        },
         link,
         objective: objective.into(),
         base,
@@ -162,6 +166,7 @@ fn sample(name: &str) -> Model {
             method: "greedy".into(),
             rows: 1234,
             params,
+            stats: TrainingStats::default(),
         },
         calibration: calibration(name),
     }

@@ -101,7 +101,7 @@ impl CompressJob {
         let (rows, held_out) = rows.holdout(params.valid_fraction, params.seed)?;
         messages.extend(rows.warnings.iter().cloned().map(Message::from));
 
-        let schema = Schema { features, target: Target { name, kind } };
+        let schema = Schema { features, target: Target { name, kind }, dates: Vec::new() };
         let request = CompressRequest {
             teacher: &PythonTeacher { schema, scores, monitor },
             rows: &rows,

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use swarmwood_learn::data::{Chunk, Column, MISSING};
-use swarmwood_model::TargetKind;
+use swarmwood_model::{FeatureSource, TargetKind};
 
 use crate::read::Rows;
 
@@ -45,18 +45,23 @@ pub fn warnings(rows: &Rows) -> Vec<String> {
         return Vec::new();
     }
     let is_class = matches!(rows.schema.target.kind, TargetKind::Classes(_));
-    let columns = rows.schema.features.iter().zip(&sample.columns);
-    let warned = columns.filter_map(|(feature, column)| {
-        let fault = fault_of(column, &sample, is_class)?;
-        let name: String = feature.name.chars().flat_map(char::escape_debug).collect();
-        Some(format!("column '{name}' {fault} (--ignore '{name}')"))
+    let sources = rows.schema.sources();
+    let columns = rows.schema.features.iter().zip(sources).zip(&sample.columns);
+    let warned = columns.filter_map(|((feature, source), column)| {
+        let is_date = matches!(source, FeatureSource::Date(..));
+        let fault = fault_of(column, &sample, is_class, is_date)?;
+        let escaped = |name: &str| name.chars().flat_map(char::escape_debug).collect::<String>();
+        let (name, ignored) = (escaped(&feature.name), escaped(source.column()));
+        Some(format!("column '{name}' {fault} (--ignore '{ignored}')"))
     });
     warned.collect()
 }
 
 /// What is suspicious about a column.
-fn fault_of(column: &Column, sample: &Chunk, is_class: bool) -> Option<String> {
+fn fault_of(column: &Column, sample: &Chunk, is_class: bool, is_date: bool) -> Option<String> {
+    // One row per day is no numbering of rows.
     if let Column::Number(values) = column
+        && !is_date
         && is_numbering(values)
     {
         return Some(

@@ -92,6 +92,7 @@ fn tune(directory: &Path) -> Result<()> {
             text: "distance".into(),
             fingerprint: 1,
             metric: StudyMetric { name: "loss".into(), from: None },
+            fixed: Vec::new(),
         },
     };
     let mut study = Study::open(Some(&path), header)?;

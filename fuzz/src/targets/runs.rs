@@ -81,6 +81,7 @@ fn header(engine: &str, prune: bool) -> StudyHeader {
             text: "distance".into(),
             fingerprint: 7,
             metric: StudyMetric { name: "loss".into(), from: None },
+            fixed: Vec::new(),
         },
     }
 }

@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use swarmwood::model::Model;
 use swarmwood::params::Gather;
 use swarmwood::predict::{PredictionColumns, PredictionRequest, Scorer, TableFormat, write_table};
-use swarmwood::read::{self, DecimalSign, ReadOptions, Rows, Source, TaskChoice, TextFormat};
+use swarmwood::read::{
+    self, DecimalSign, KeepColumns, ReadOptions, Rows, Source, TaskChoice, TextFormat,
+};
 use swarmwood::search::rng::Stream;
 use swarmwood::train;
 
@@ -184,6 +186,7 @@ fn run_scoring(input: &[u8]) -> bool {
     with_source("input", bytes, |source| {
         let options = ReadOptions::default();
         let request = PredictionRequest {
+            keep: &KeepColumns::None,
             source,
             options: &options,
             what,

@@ -11,7 +11,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("swarmwood-papers", &["swarmwood-search", "swarmwood-model", "swarmwood-learn"]),
     ("swarmwood", &["swarmwood-search", "swarmwood-model", "swarmwood-learn", "swarmwood-papers"]),
     ("swarmwood-cli", &["swarmwood"]),
-    ("swarmwood-python", &["swarmwood"]),
+    ("swarmwood-python", &["swarmwood", "swarmwood-cli"]),
     ("swarmwood-fuzz", &["swarmwood"]),
     ("xtask", &[]),
 ];
@@ -62,8 +62,8 @@ const MODULES: &[ModuleLayers] = &[
     ModuleLayers {
         package: "swarmwood-model",
         rows: &[
-            &["number_format", "schema", "tree"],
-            &["calibration"],
+            &["dates", "number_format", "training_stats", "tree"],
+            &["calibration", "schema"],
             &["ensemble"],
             &["check", "predict", "text"],
             &["explain", "format", "monotone", "samples", "single_tree"],
@@ -120,9 +120,19 @@ const MODULES: &[ModuleLayers] = &[
         rows: &[
             &["arrow", "buffer", "names"],
             &["errors", "sparse"],
-            &["custom_loss", "parameters", "point_dict", "signals", "table"],
-            &["cluster", "custom_metric", "engine", "model", "study"],
-            &["plot_data", "training"],
+            &[
+                "command_line",
+                "custom_loss",
+                "parameters",
+                "point_dict",
+                "row_scorer",
+                "search_report",
+                "signals",
+                "table",
+            ],
+            &["cluster", "custom_metric", "engine", "prediction_buffer", "study"],
+            &["model"],
+            &["effects", "plot_data", "training"],
             &["compression", "panic_injection"],
         ],
     },

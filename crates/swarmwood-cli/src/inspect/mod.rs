@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
+use swarmwood::error::Violation;
 use swarmwood::model::explain::Importance;
 use swarmwood::model::text::TextOptions;
 use swarmwood::model::{Body, Model};
-use swarmwood::{Result, store};
+use swarmwood::{Error, Result, store};
 
 use crate::console;
 use crate::files::CommandFiles;
@@ -33,7 +34,14 @@ pub fn command() -> Command {
         .args_override_self(true)
         .arg(flags::model_arg())
         .arg(flags::count_flag("trees", "N", "number of trees to print").default_value("1"))
-        .arg(flags::file_flag("plot", "chart of a model with one tree: .svg, or .dot for Graphviz"))
+        .arg(
+            flags::count_flag("tree", "N", "print or draw this tree, counted from 0")
+                .conflicts_with_all(["trees", "map"]),
+        )
+        .arg(flags::file_flag(
+            "plot",
+            "chart of a model with one tree, or of the one of --tree: .svg, or .dot for Graphviz",
+        ))
         .arg(
             flags::text_flag(
                 "map",
@@ -77,7 +85,9 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
         .check()?;
 
     let model = store::load(&path)?;
-    if let Some(plot) = plot::draw(flags, &model, &path)? {
+    let tree = flags::count_value(flags, "tree");
+    let drawn = tree.map(|tree| chosen_tree(&model, tree)).transpose()?;
+    if let Some(plot) = plot::draw(flags, drawn.as_ref().unwrap_or(&model), &path)? {
         flags::console(flags).line(&format!("chart written to {}", plot.display()));
     }
     if let Some(directions) = flags.get_one::<String>("check-monotone") {
@@ -97,7 +107,10 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     text.push_str(&interaction_lines(&model));
     let trees = flags::count_value(flags, "trees").unwrap_or(0);
 
-    if trees > 0 {
+    if let Some(tree) = tree {
+        text.push('\n');
+        text.push_str(&model.tree_text(tree, MAX_LINES).unwrap_or_default());
+    } else if trees > 0 {
         // The text of a model begins with its summary, which is printed above the importances.
         let body = model.to_text(&TextOptions { trees, lines: MAX_LINES });
         text.push('\n');
@@ -105,6 +118,18 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     }
 
     console::print_result(&text)
+}
+
+/// One of the trees as a model of its own.
+fn chosen_tree(model: &Model, tree: usize) -> Result<Model> {
+    let trees = model.members().len();
+    model.extract_tree(tree).ok_or_else(|| {
+        let message = match trees {
+            0 => "the model has no trees".to_string(),
+            _ => format!("is {tree}, but the model has the trees 0 to {}", trees - 1),
+        };
+        Error::Parameters(vec![Violation::new("tree", message)])
+    })
 }
 
 /// Features with their importances, the largest gain first.

@@ -348,6 +348,7 @@ mod tests {
                     feature("level", Kind::Category { levels }),
                 ],
                 target: Target { name: "y".into(), kind: TargetKind::Number },
+                dates: Vec::new(),
             },
             link: Link::Identity,
             objective: "squared".into(),

@@ -75,7 +75,7 @@ mod tests {
         let classes = TargetKind::Classes(vec!["no".into(), "yes".into()]);
         let target = Target { name: "y".into(), kind: classes };
         let model = Model {
-            schema: Schema { features: Vec::new(), target },
+            schema: Schema { features: Vec::new(), target, dates: Vec::new() },
             link: Link::Sigmoid,
             objective: "logistic".into(),
             base: vec![0.0],

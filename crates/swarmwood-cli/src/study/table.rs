@@ -182,23 +182,47 @@ pub(super) fn best(study: &StudyRecord, path: &Path, format: &str) -> Result<Str
     let pairs =
         space.params().iter().filter_map(|param| Some((&param.name, values.get(&param.name)?)));
 
+    let fixed = &study.header.task.fixed;
     if format == "flags" {
-        let flag = |(name, value): (&String, &Value)| {
-            let text = value.as_str().map_or(value.to_string(), quote);
-            format!("--{} {text}", name.replace('_', "-"))
-        };
-        return Ok(format!("{}\n", pairs.map(flag).collect::<Vec<_>>().join(" ")));
+        let fixed = fixed
+            .iter()
+            .flat_map(|(name, values)| values.iter().map(move |value| flag(name, &quote(value))));
+        let tuned =
+            pairs.map(|(name, value)| flag(name, &value.as_str().map_or(value.to_string(), quote)));
+        return Ok(format!("{}\n", fixed.chain(tuned).collect::<Vec<_>>().join(" ")));
     }
 
     let metric = &study.header.task.metric;
     let value = metric_value(&study.header, trial).map_or(String::new(), number);
     let mut text = format!("# trial {}: {} {value}\n", trial.id, metric.name);
+    for (name, values) in fixed {
+        let value = match values.as_slice() {
+            [one] => toml_value(one),
+            several => Value::from(several).to_string(),
+        };
+        text.push_str(&format!("{} = {value}\n", key(name)));
+    }
     for (name, value) in pairs {
         // A string in JSON's quotes and escapes is one in TOML too.
         text.push_str(&format!("{} = {value}\n", key(name)));
     }
 
     Ok(text)
+}
+
+/// A flag; a value that begins with a minus is attached to it.
+fn flag(name: &str, value: &str) -> String {
+    let join = if value.starts_with('-') { '=' } else { ' ' };
+    format!("--{}{join}{value}", name.replace('_', "-"))
+}
+
+/// A number or a truth value as it is, any other text in quotes.
+fn toml_value(text: &str) -> String {
+    let is_plain = text == "true"
+        || text == "false"
+        || text.parse::<i64>().is_ok()
+        || (text.contains('.') && text.parse::<f64>().is_ok_and(f64::is_finite));
+    if is_plain { text.to_string() } else { Value::from(text).to_string() }
 }
 
 /// A key of TOML, in quotes where it needs them.

@@ -24,6 +24,7 @@ const FILE_KEYS: &[&str] = &[
     "scale-pos-weight",
     "ignore",
     "categorical",
+    "dates",
     "delimiter",
     "decimal",
     "thousands",

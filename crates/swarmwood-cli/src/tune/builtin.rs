@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ArgMatches;
-use swarmwood::params::{Gather, TABLE, ValidParams, find};
+use swarmwood::params::{Gather, ParamSpec, Params, TABLE, ValidParams, find};
 use swarmwood::read::{self, ReadOptions, Rows, Source};
 use swarmwood::search::Space;
 use swarmwood::search::options::EngineOptions;
@@ -33,6 +33,8 @@ pub(super) struct BuiltinTuneRequest {
     params: ValidParams,
     /// Names of the parameters that were fixed.
     given: Vec<&'static str>,
+    /// The flags that say how the rows are read, with their values.
+    read_flags: Vec<(String, Vec<String>)>,
     space: String,
     engine: String,
     engine_options: EngineOptions,
@@ -101,6 +103,7 @@ impl BuiltinTuneRequest {
             source,
             options,
             given,
+            read_flags: read_flags(flags),
             space: text("space", "default"),
             engine,
             engine_options,
@@ -131,6 +134,18 @@ impl BuiltinTuneRequest {
         refuse_given(&space, &self.given)?;
         Ok(space)
     }
+}
+
+/// The flags of the table that were given.
+fn read_flags(flags: &ArgMatches) -> Vec<(String, Vec<String>)> {
+    let table = flags::table_flags();
+    let names = table.iter().map(|flag| flag.get_id().to_string());
+    let names = ["target".to_string()].into_iter().chain(names);
+    let given = names.filter_map(|name| {
+        let values = flags.try_get_many::<String>(&name).ok().flatten()?;
+        Some((name, values.cloned().collect::<Vec<String>>()))
+    });
+    given.filter(|(name, _)| name != "max-memory").collect()
 }
 
 /// Runs the command.
@@ -173,11 +188,13 @@ fn tune(
 
     let mut params = (*request.params).clone();
     fix_params(&request.space, &mut params)?;
+    let fixed = fixed_values(request, &params, &space);
     let common =
         NativeConfig { params, score, folds: request.folds, threads: request.params.threads };
 
     let native = NativeObjective::new(rows, common, &space)?;
-    let mut study = Study::open(request.study.as_deref(), header(request, &native, space, score)?)?;
+    let header = header(request, &native, space, score, fixed)?;
+    let mut study = Study::open(request.study.as_deref(), header)?;
     let mut notes = study.notes().to_vec();
     console.notes(&notes);
     let seconds = TuneSeconds { read: started.elapsed().as_secs_f64(), ..TuneSeconds::default() };
@@ -239,6 +256,7 @@ fn header(
     native: &NativeObjective,
     space: Space,
     score: TuningScore,
+    fixed: Vec<(String, Vec<String>)>,
 ) -> Result<StudyHeader> {
     let schema = &native.rows().schema;
     let text = format!(
@@ -260,8 +278,32 @@ fn header(
         parallel_trials: request.parallel_trials,
         folds: request.folds,
         prune: request.prune,
-        task: StudyTask { text, fingerprint: native.fingerprint()?, metric },
+        task: StudyTask { text, fingerprint: native.fingerprint()?, metric, fixed },
     })
+}
+
+/// What `train` needs beside the best configuration: how the rows are read, the method, and the
+/// parameters that are not in the space and have other values than by default.
+fn fixed_values(
+    request: &BuiltinTuneRequest,
+    params: &Params,
+    space: &Space,
+) -> Vec<(String, Vec<String>)> {
+    let tuned: Vec<&str> = space
+        .params()
+        .iter()
+        .filter_map(|param| find(&param.name).ok())
+        .map(|spec| spec.name)
+        .collect();
+    let default = Params::of(params.method);
+    let is_fixed = |spec: &&ParamSpec| {
+        let is_other = spec.show(params) != spec.show(&default);
+        is_other && !tuned.contains(&spec.name) && !["method", "threads"].contains(&spec.name)
+    };
+    let parameters = TABLE.iter().filter(is_fixed);
+    let parameters = parameters.map(|spec| (spec.flag(), vec![spec.show(params)]));
+    let method = ("method".to_string(), vec![params.method.name().to_string()]);
+    request.read_flags.iter().cloned().chain([method]).chain(parameters).collect()
 }
 
 /// One line about the search.

@@ -33,6 +33,7 @@ const BUILTIN: &[&str] = &[
     "weight",
     "ignore",
     "categorical",
+    "dates",
     "task",
     "positive",
     "delimiter",

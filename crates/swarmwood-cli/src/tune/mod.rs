@@ -7,7 +7,7 @@ mod progress;
 mod summary;
 
 use clap::{Arg, ArgMatches, Command};
-use swarmwood::params::{ParamSpec, TABLE};
+use swarmwood::params::{Method, ParamSpec, TABLE};
 use swarmwood::tune::engine;
 use swarmwood::tune::spaces::SPACES;
 use swarmwood::{Result, tune};
@@ -155,7 +155,11 @@ fn search_flags() -> Vec<Arg> {
 fn fixed_parameter_flag(spec: &'static ParamSpec) -> Arg {
     let arg = flags::parameter_flag(spec);
     match spec.name {
-        "method" => arg.help(format!("training method [default: {}]", tune::DEFAULT_METHOD.name())),
+        "method" => arg.help(format!(
+            "training method [default: {}, unlike train, whose default {} tunes itself]",
+            tune::DEFAULT_METHOD.name(),
+            Method::SWARM.name()
+        )),
         "seed" => {
             arg.help("random seed of the search, the folds, the hold-out and the fits [default: 0]")
         }

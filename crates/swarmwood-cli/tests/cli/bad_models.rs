@@ -27,7 +27,7 @@ fn truncated_models_are_refused_wherever_they_end() {
 fn a_newer_version_is_named() {
     let dir = with_model();
     let model = dir.read("m.json");
-    let newer = model.replacen("\"version\":1", "\"version\":999", 1);
+    let newer = model.replacen("\"version\":3", "\"version\":999", 1);
     assert_ne!(newer, model, "the header has the version of the format");
     dir.file("newer.json", newer);
     dir.fails(

@@ -9,6 +9,7 @@ mod class_weights;
 mod compress;
 mod constraints;
 mod continued;
+mod dates;
 mod decisions;
 mod exports;
 mod files;

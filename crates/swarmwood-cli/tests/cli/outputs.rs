@@ -212,3 +212,33 @@ mod linux {
         assert!(report["notes"].to_string().contains("time"), "{report}");
     }
 }
+
+#[test]
+fn input_columns_are_copied_beside_predictions() {
+    let dir = Scratch::new();
+    let rows: String =
+        (0..40).map(|row| format!("{row},\"n {row}, x\",{},{}\n", row % 7, row * 2)).collect();
+    dir.file("t.csv", format!("id,name,a,y\n{rows}"));
+    dir.run("train t.csv --target y --ignore id,name --method greedy --out m.json").works();
+    let plain = dir.run("predict m.json t.csv").works().out;
+    let kept = dir.run("predict m.json t.csv --keep name,id").works().out;
+    let mut lines = kept.lines().zip(plain.lines());
+    assert_eq!(lines.next(), Some(("id,name,prediction", "prediction")));
+    for (row, (kept, plain)) in lines.enumerate() {
+        assert_eq!(kept, format!("{row},\"n {row}, x\",{plain}"));
+    }
+    let all = dir.run("predict m.json t.csv --keep all").works().out;
+    assert!(all.starts_with("id,name,a,y,prediction\n0,\"n 0, x\",0,0,"), "{all}");
+    dir.file("head.csv", "id,a\n");
+    let head = dir.run("predict m.json head.csv --keep id").works().out;
+    assert_eq!(head, "id,prediction\n");
+
+    dir.fails("predict m.json t.csv --keep nam", 2, &["no kept column 'nam'", "'name'"]);
+    dir.file("clash.csv", "prediction,a\n1,2\n");
+    let parts = ["keep: there is a column 'prediction' among the predictions"];
+    dir.fails("predict m.json clash.csv --keep all --out p.csv", 2, &parts);
+    assert!(!dir.names().contains(&"p.csv".to_string()));
+    dir.file("formula.csv", "id,a\n=1+1,2\n");
+    let safe = dir.run("predict m.json formula.csv --keep id --safe-csv").works().out;
+    assert!(safe.contains("\n'=1+1,"), "{safe}");
+}

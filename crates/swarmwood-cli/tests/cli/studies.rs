@@ -490,3 +490,25 @@ fn a_study_can_be_shown_exported_and_drawn() {
     dir.fails("study show none.jsonl", 2, &["none.jsonl: cannot read"]);
     dir.fails("study plot s.jsonl --kind pie --out q.svg", 2, &["pie"]);
 }
+
+/// The best configuration comes with the method and all that was fixed, as flags and as a file.
+#[test]
+fn the_best_configuration_can_be_run_as_it_is() {
+    let dir = Scratch::new();
+    let rows: String =
+        (0..120).map(|row| format!("{row},{},{},{}\n", row % 7, row % 5, row % 7 * 3)).collect();
+    dir.file("t.csv", format!("id,the a,b,y\n{rows}"));
+    let tune = "tune t.csv --target y --ignore id --trials 4 --folds 2 --max-bin 32 --seed 3 \
+                --study s.jsonl --out m.json";
+    dir.run(tune).works();
+
+    let flags = dir.run("study best s.jsonl --format flags").works().out;
+    for part in ["--target y", "--ignore id", "--method greedy", "--max-bin 32", "--seed 3"] {
+        assert!(flags.contains(part), "no {part} in {flags}");
+    }
+    dir.run(&format!("train t.csv {} --out flags.json", flags.trim())).works();
+
+    dir.file("best.toml", dir.run("study best s.jsonl").works().out);
+    dir.run("train t.csv --config best.toml --out toml.json").works();
+    assert_eq!(dir.read("flags.json"), dir.read("toml.json"));
+}

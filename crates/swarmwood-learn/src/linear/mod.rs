@@ -104,6 +104,7 @@ pub enum LinearError {
 /// let schema = Schema {
 ///     features: vec![Feature { name: "x".into(), kind: Kind::Number }],
 ///     target: Target { name: "y".into(), kind: TargetKind::Number },
+///     dates: Vec::new(),
 /// };
 /// let x: Vec<f64> = (0..10).map(f64::from).collect();
 /// let target = x.iter().map(|x| 3.0 * x + 1.0).collect();

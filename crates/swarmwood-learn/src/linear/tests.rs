@@ -32,7 +32,11 @@ fn schema(chunk: &Chunk) -> Schema {
     };
     let features =
         chunk.columns.iter().map(|c| Feature { name: "x".into(), kind: kind(c) }).collect();
-    Schema { features, target: Target { name: "y".into(), kind: TargetKind::Number } }
+    Schema {
+        features,
+        target: Target { name: "y".into(), kind: TargetKind::Number },
+        dates: Vec::new(),
+    }
 }
 
 fn numbers(columns: Vec<Vec<f64>>, target: Vec<f64>) -> Chunk {

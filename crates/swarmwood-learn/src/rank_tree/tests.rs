@@ -84,7 +84,7 @@ proptest! {
         let classes = ["a", "b", "c"].map(String::from).to_vec();
         let target = Predicted { name: "t".into(), kind: TargetKind::Classes(classes) };
         let model = Model {
-            schema: Schema { features, target },
+            schema: Schema { features, target, dates: Vec::new() },
             link: Link::Softmax,
             objective: "softmax".into(),
             base: vec![0.0; 3],

@@ -30,6 +30,7 @@ impl Model {
     /// #     schema: Schema {
     /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
     /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #         dates: Vec::new(),
     /// #     },
     /// #     link: Link::Identity,
     /// #     objective: "squared".into(),

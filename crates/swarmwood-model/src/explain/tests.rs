@@ -209,6 +209,7 @@ fn interactions_are_pairs_of_features_on_one_path() {
         schema: Schema {
             features: ["a", "b", "c"].map(feature).into(),
             target: Target { name: "y".into(), kind: TargetKind::Number },
+            dates: Vec::new(),
         },
         link: Link::Identity,
         objective: "squared".into(),

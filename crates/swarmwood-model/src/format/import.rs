@@ -7,6 +7,7 @@ use super::document::ImportResult;
 use crate::calibration::Calibration;
 use crate::ensemble::{Body, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
+use crate::training_stats::TrainingStats;
 use crate::tree::{Child, Leaf, Node, Split, Tree};
 
 /// Features and levels that a file may have without naming them. Beyond that the number is limited
@@ -187,6 +188,7 @@ impl ImportParts {
             schema: Schema {
                 features: self.features,
                 target: Target { name: "target".into(), kind },
+                dates: Vec::new(),
             },
             link: self.link,
             objective: self.objective,
@@ -197,6 +199,7 @@ impl ImportParts {
                 method: self.library.to_string(),
                 rows: 0,
                 params: self.params,
+                stats: TrainingStats::default(),
             },
             calibration: Calibration::default(),
         })

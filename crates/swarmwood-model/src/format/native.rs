@@ -2,7 +2,8 @@
 //!
 //! The same model always gives the same bytes, and numbers are written so that reading restores
 //! every bit. All versions can be read forever. Version 2 adds vector trees, version 3 what belongs
-//! to decisions; a model without them is written as the older version.
+//! to decisions, dates and counts of training rows; a model without them is written as the older
+//! version.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -87,6 +88,12 @@ pub enum FormatError {
     Model(#[from] ModelError),
 }
 
+/// Whether a model has what only version 3 can express.
+fn needs_version_3(model: &Model) -> bool {
+    let Model { calibration, schema, provenance, .. } = model;
+    !calibration.is_empty() || !schema.dates.is_empty() || !provenance.stats.is_empty()
+}
+
 /// Writes a model as JSON; the same model always gives the same bytes.
 ///
 /// A model that does not pass [`Model::check`] is refused, because it could not be read again.
@@ -97,6 +104,7 @@ pub enum FormatError {
 /// #     schema: Schema {
 /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
 /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+/// #         dates: Vec::new(),
 /// #     },
 /// #     link: Link::Identity,
 /// #     objective: "squared".into(),

@@ -15,6 +15,7 @@ fn schema() -> Schema {
     Schema {
         features: (0..NUMBERS).map(number).chain([category]).collect(),
         target: Target { name: "y".to_string(), kind: TargetKind::Number },
+        dates: Vec::new(),
     }
 }
 

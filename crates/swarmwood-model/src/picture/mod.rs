@@ -111,7 +111,7 @@ impl SingleTree<'_> {
 /// use swarmwood_model::picture::split_side;
 /// use swarmwood_model::{Feature, Kind, Schema, Split, Target, TargetKind, Test};
 /// let features = vec![Feature { name: "age".into(), kind: Kind::Number }];
-/// let schema = Schema { features, target: Target { name: "price".into(), kind: TargetKind::Number } };
+/// let schema = Schema { features, target: Target { name: "price".into(), kind: TargetKind::Number }, dates: Vec::new() };
 /// let split = Split { feature: 0, test: Test::Above(30.000001), missing_right: true };
 /// assert_eq!(split_side(&schema, &split, false, true), "≤ 30");
 /// assert_eq!(split_side(&schema, &split, true, false), "> 30.000001");

@@ -135,6 +135,7 @@ fn thresholds_at_infinity_are_described_in_words() {
     let schema = Schema {
         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
         target: Target { name: "y".into(), kind: TargetKind::Number },
+        dates: Vec::new(),
     };
     let split = |missing_right| Split { feature: 0, test: Test::Above(f64::MAX), missing_right };
     let sides = |split: &Split| [false, true].map(|right| split_side(&schema, split, right, true));

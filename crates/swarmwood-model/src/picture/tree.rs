@@ -375,7 +375,9 @@ impl TreeDrawing<'_> {
             }
         };
 
-        let title = escape(&format!("leaf {leaf}: {whole}"));
+        let counts = self.single.model.leaf_rows_text(0, leaf);
+        let counts = counts.map_or(String::new(), |text| format!(" ({text})"));
+        let title = escape(&format!("leaf {leaf}: {whole}{counts}"));
         writeln!(self.svg, "<g data-leaf='{leaf}'><title>{title}</title>")?;
         // A faint line leads the eye along the row.
         let line_end = x + BAR + 12.0 + self.predictions + 102.0;

@@ -39,6 +39,7 @@ const GROUP: usize = 4;
 /// #     schema: Schema {
 /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
 /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+/// #         dates: Vec::new(),
 /// #     },
 /// #     link: Link::Identity,
 /// #     objective: "squared".into(),

@@ -15,7 +15,7 @@ use crate::ensemble::{Body, Member, Model, Shape};
 use crate::predict::FeatureValue;
 use crate::schema::Schema;
 use crate::single_tree::same_splits;
-use crate::tree::{Leaf, Tree};
+use crate::tree::Tree;
 
 /// Leaves of the largest sum that is written as a table: nobody reads more rules.
 pub const MAX_TABLE_LEAVES: usize = 1000;
@@ -88,6 +88,7 @@ impl Model {
     /// #     schema: Schema {
     /// #         features: vec![feature("age"), feature("dose")],
     /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #         dates: Vec::new(),
     /// #     },
     /// #     link: Link::Identity,
     /// #     objective: "squared".into(),
@@ -104,14 +105,15 @@ impl Model {
     /// ```
     pub fn additive_rules(&self) -> Result<AdditiveRules<'_>, AdditiveRulesError> {
         let Body::Trees(members) = &self.body else { return Err(AdditiveRulesError::Linear) };
-        let trees: Vec<OutputTree<'_>> = members.iter().flat_map(output_trees).collect();
+        let trees: Vec<OutputTree<'_>> =
+            members.iter().enumerate().flat_map(output_trees).collect();
         let mut of_groups: Vec<Vec<&OutputTree<'_>>> = Vec::new();
         for tree in &trees {
             // The trees of a round follow each other, each of another output.
             match of_groups.last_mut() {
                 Some(group)
-                    if same_splits(&group[0].1, &tree.1)
-                        && group.iter().all(|other| other.0 < tree.0) =>
+                    if same_splits(&group[0].tree, &tree.tree)
+                        && group.iter().all(|other| other.output < tree.output) =>
                 {
                     group.push(tree);
                 }
@@ -119,14 +121,15 @@ impl Model {
             }
         }
 
-        let leaves = of_groups.iter().map(|group| group[0].1.leaves.len()).sum();
+        let leaves = of_groups.iter().map(|group| group[0].tree.leaves.len()).sum();
         if leaves > MAX_TABLE_LEAVES {
             return Err(AdditiveRulesError::Leaves { leaves });
         }
         let group = |group: &Vec<&OutputTree<'_>>| {
-            let trees: Vec<&Tree> = group.iter().map(|(_, tree)| &**tree).collect();
-            let rules = rules_of_trees(&trees, &self.schema);
-            AdditiveGroup { outputs: group.iter().map(|(output, _)| *output).collect(), rules }
+            let trees: Vec<&Tree> = group.iter().map(|one| &*one.tree).collect();
+            let shares = self.leaf_shares(group[0].at, trees[0]);
+            let rules = rules_of_trees(&trees, &shares, &self.schema);
+            AdditiveGroup { outputs: group.iter().map(|one| one.output).collect(), rules }
         };
         let rows = (self.provenance.rows > 0).then_some(self.provenance.rows as f64);
         let groups = of_groups.iter().map(group).collect();
@@ -135,29 +138,37 @@ impl Model {
 }
 
 /// A tree and the output that it adds to.
-type OutputTree<'a> = (u32, Cow<'a, Tree>);
+struct OutputTree<'a> {
+    output: u32,
+    /// Which tree of the model it is.
+    at: usize,
+    tree: Cow<'a, Tree>,
+}
 
 /// A member as one tree for each output that it adds to.
-fn output_trees(member: &Member) -> Vec<OutputTree<'_>> {
+fn output_trees((at, member): (usize, &Member)) -> Vec<OutputTree<'_>> {
     match &member.shape {
         Shape::Vector(vector) => (0..vector.outputs())
-            .map(|output| (output as u32, Cow::Owned(vector.to_tree(output))))
+            .map(|output| OutputTree {
+                output: output as u32,
+                at,
+                tree: Cow::Owned(vector.to_tree(output)),
+            })
             .collect(),
-        shape => vec![(member.output, shape.to_tree())],
+        shape => vec![OutputTree { output: member.output, at, tree: shape.to_tree() }],
     }
 }
 
 /// The rules of trees with the same splits; the default last.
-fn rules_of_trees(trees: &[&Tree], schema: &Schema) -> Vec<AdditiveRule> {
+fn rules_of_trees(trees: &[&Tree], shares: &[f64], schema: &Schema) -> Vec<AdditiveRule> {
     let (space, regions) = TreeSpace::new(trees[0], schema);
-    let total: f64 = trees[0].leaves.iter().map(|leaf| leaf.cover).sum();
-    let share = |leaf: &Leaf| (total > 0.0).then(|| leaf.cover / total);
+    let is_known = shares.iter().any(|share| *share > 0.0);
     let rule = |leaf: usize| {
         let region = regions[leaf].as_ref()?;
         Some(AdditiveRule {
             conditions: space.describe(region),
             points: trees.iter().map(|tree| tree.leaves[leaf].value).collect(),
-            support: share(&trees[0].leaves[leaf]),
+            support: is_known.then(|| shares[leaf]),
         })
     };
     let mut rules: Vec<AdditiveRule> =

@@ -332,6 +332,7 @@ impl<'a> SingleTree<'a> {
     /// #     schema: Schema {
     /// #         features: vec![feature("age"), feature("dose")],
     /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #         dates: Vec::new(),
     /// #     },
     /// #     link: Link::Identity,
     /// #     objective: "squared".into(),

@@ -322,7 +322,7 @@ pub(crate) fn worked() -> Model {
     let target =
         Target { name: "ill".into(), kind: TargetKind::Classes(vec!["no".into(), "yes".into()]) };
     Model {
-        schema: Schema { features, target },
+        schema: Schema { features, target, dates: Vec::new() },
         link: Link::Sigmoid,
         objective: "logistic".into(),
         base: vec![0.0],

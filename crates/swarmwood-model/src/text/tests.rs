@@ -31,6 +31,7 @@ fn trees_are_readable() {
             Feature { name: "co\u{1b}lour".into(), kind: category },
         ],
         target: Target { name: "price".into(), kind: TargetKind::Number },
+        dates: Vec::new(),
     };
     (model.link, model.base, model.objective) = (Link::Identity, vec![0.25], "squared".into());
     let age = Split { feature: 0, test: Test::Above(30.5), missing_right: false };

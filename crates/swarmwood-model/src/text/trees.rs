@@ -58,6 +58,7 @@ impl Model {
     /// #     schema: Schema {
     /// #         features: vec![Feature { name: "age".into(), kind: Kind::Number }],
     /// #         target: Target { name: "price".into(), kind: TargetKind::Number },
+    /// #         dates: Vec::new(),
     /// #     },
     /// #     link: Link::Identity,
     /// #     objective: "squared".into(),
@@ -106,6 +107,14 @@ impl Model {
         Ok(())
     }
 
+    /// One of the trees as text, of so many lines at most; `None` if there is no such tree.
+    pub fn tree_text(&self, tree: usize, lines: usize) -> Option<String> {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_member(tree, self.members().get(tree)?, lines, &mut text);
+        Some(text)
+    }
+
     /// Which class an output belongs to, if there are several outputs.
     fn output_name(&self, output: usize) -> String {
         match &self.schema.target.kind {
@@ -132,14 +141,17 @@ impl Model {
         writeln!(out, "tree {index}{name}: {kind}{leaves} leaves, depth {depth}")?;
         match &member.shape {
             Shape::Ordinary(tree) => {
-                let value = |leaf: usize| tree.leaves[leaf].value.to_string();
+                let value = |leaf: usize| {
+                    format!("{}{}", tree.leaves[leaf].value, self.rows_note(index, leaf))
+                };
                 self.write_tree(tree, value, lines, out)
             }
-            Shape::Oblivious(tree) => self.write_oblivious(tree, lines, out),
+            Shape::Oblivious(tree) => self.write_oblivious(index, tree, lines, out),
             Shape::Vector(vector) => {
                 let values = |leaf: usize| {
                     let values = vector.leaf_values(leaf).iter().map(f64::to_string);
-                    some_names(values.collect::<Vec<_>>().iter().map(String::as_str))
+                    let values = some_names(values.collect::<Vec<_>>().iter().map(String::as_str));
+                    format!("{values}{}", self.rows_note(index, leaf))
                 };
                 self.write_tree(&vector.tree, values, lines, out)
             }
@@ -183,8 +195,27 @@ impl Model {
         Ok(())
     }
 
+    /// The counts of a leaf as text: `120 rows: 80 yes, 40 no`.
+    pub(crate) fn leaf_rows_text(&self, tree: usize, leaf: usize) -> Option<String> {
+        let counts = self.leaf_classes(tree, leaf)?;
+        let rows: u64 = counts.iter().sum();
+        let plural = if rows == 1 { "" } else { "s" };
+        let classes = self.schema.target.kind.classes().iter().zip(counts);
+        let classes = classes.filter(|(_, count)| **count > 0);
+        let classes: Vec<String> =
+            classes.map(|(class, count)| format!("{count} {}", printable(class))).collect();
+        let colon = if classes.is_empty() { "" } else { ": " };
+        Some(format!("{rows} row{plural}{colon}{}", classes.join(", ")))
+    }
+
+    /// The counts of the training rows of a leaf, in parentheses.
+    fn rows_note(&self, tree: usize, leaf: usize) -> String {
+        self.leaf_rows_text(tree, leaf).map_or(String::new(), |text| format!(" ({text})"))
+    }
+
     fn write_oblivious(
         &self,
+        at: usize,
         tree: &ObliviousTree,
         lines: usize,
         out: &mut impl Write,
@@ -202,7 +233,8 @@ impl Model {
             let sides: String =
                 (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
             let gap = if depth > 0 { " " } else { "" };
-            writeln!(out, "    leaf {index}{gap}{sides}: {}", leaf.value)?;
+            let rows = self.rows_note(at, index);
+            writeln!(out, "    leaf {index}{gap}{sides}: {}{rows}", leaf.value)?;
         }
 
         if tree.leaves.len() > left {

@@ -5,7 +5,8 @@ use std::time::Instant;
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::Event;
 use swarmwood_model::{
-    Body, Calibration, Leaf, LinearFunction, Member, Model, Schema, Shape, Target, TargetKind, Tree,
+    Body, Calibration, Leaf, LinearFunction, Member, Model, Provenance, Schema, Shape, Target,
+    TargetKind, TrainingStats, Tree,
 };
 
 use super::Teacher;
@@ -34,6 +35,7 @@ pub(super) fn fit(
         let schema = Schema {
             features: teacher.schema().features.clone(),
             target: Target { name, kind: TargetKind::Number },
+            dates: Vec::new(),
         };
         let rows = Rows::of_chunk(schema, &chunk);
 
@@ -66,7 +68,9 @@ fn keep_of_output(keep: &Keep, output: usize, outputs: usize) -> Keep {
 /// One model with the teacher's target, whose raw scores are the predictions of regressions.
 pub(super) fn join(teacher: &dyn Teacher, fits: Vec<Model>) -> Result<Model> {
     let first = fits.first().ok_or_else(|| Error::Run("the teacher has no scores".to_string()))?;
-    let provenance = first.provenance.clone();
+    // The rows of the student are not those of a training file, and some are made up.
+    let stats = TrainingStats::default();
+    let provenance = Provenance { stats, ..first.provenance.clone() };
     let base = fits.iter().flat_map(|fit| fit.base.iter().copied()).collect();
     let body = match &first.body {
         Body::Linear(_) => Body::Linear(fits.into_iter().flat_map(linear_functions).collect()),

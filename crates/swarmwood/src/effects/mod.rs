@@ -262,6 +262,7 @@ mod tests {
                     feature("z", Kind::Number),
                 ],
                 target: Target { name: "y".into(), kind: TargetKind::Number },
+                dates: Vec::new(),
             },
             link: Link::Identity,
             objective: "squared".into(),

@@ -9,7 +9,9 @@ use swarmwood_model::export::{
     formats, probe_rows,
 };
 use swarmwood_model::number_format::exact;
-use swarmwood_model::{FeatureValue, Kind, Link, Model, Prediction, TargetKind};
+use swarmwood_model::{
+    DateColumn, DatePart, FeatureSource, FeatureValue, Kind, Link, Model, Prediction, TargetKind,
+};
 
 use super::{ExportRequest, VerifyOutcome, VerifyReport, VerifyRequest, verify, zip};
 use crate::error::Violation;
@@ -236,6 +238,23 @@ fn line(text: &mut String, cells: &[String]) {
 }
 
 /// A value as a cell: empty if it is missing.
+/// How a part of a date is computed.
+fn part_text(date: &DateColumn, part: DatePart) -> String {
+    let name = inline(&date.name);
+    match part {
+        DatePart::Year => format!("numbers: the year of {name}"),
+        DatePart::Month => format!("numbers: the month of {name}, from 1 to 12"),
+        DatePart::DayOfWeek => {
+            format!("numbers: the day of the week of {name}, 0 for Monday to 6 for Sunday")
+        }
+        DatePart::Hour => format!("numbers: the hour of {name}, from 0 to 23"),
+        DatePart::Elapsed => format!(
+            "numbers: days from {} to {name}, with the time of the day as a fraction",
+            date.origin
+        ),
+    }
+}
+
 fn cell(kind: &Kind, value: FeatureValue) -> String {
     match (kind, value) {
         (_, FeatureValue::Number(number)) if number.is_nan() => String::new(),
@@ -306,10 +325,11 @@ fn readme(model: &Model, entries: &[BundleEntry]) -> String {
         Link::Softmax => "probabilities are the softmax of the raw scores",
     };
     let _ = write!(text, "; {link}.\n\n## Columns\n\n| column | values |\n|---|---|\n");
-    for feature in &schema.features {
-        let values = match &feature.kind {
-            Kind::Number => "numbers".to_string(),
-            Kind::Category { levels } => {
+    for (feature, source) in schema.features.iter().zip(schema.sources()) {
+        let values = match (&feature.kind, source) {
+            (_, FeatureSource::Date(date, part)) => part_text(date, part),
+            (Kind::Number, _) => "numbers".to_string(),
+            (Kind::Category { levels }, _) => {
                 let names: Vec<String> =
                     levels.iter().take(50).map(|level| inline(level)).collect();
                 let more = if levels.len() > 50 { ", ..." } else { "" };

@@ -250,6 +250,7 @@ mod tests {
         Schema {
             features: names.iter().map(feature).collect(),
             target: Target { name: "y".to_string(), kind: TargetKind::Number },
+            dates: Vec::new(),
         }
     }
 

@@ -379,6 +379,7 @@ mod tests {
                 feature("region", Kind::Category { levels }),
             ],
             target: Target { name: "y".to_string(), kind: TargetKind::Number },
+            dates: Vec::new(),
         }
     }
 

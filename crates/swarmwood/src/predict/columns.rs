@@ -8,11 +8,14 @@ use swarmwood_model::{Model, TargetKind};
 
 use super::reasons::Reasons;
 use super::{PredictionColumns, PredictionRequest, Scorer};
-use crate::Result;
+use crate::error::Violation;
+use crate::{Error, Result};
 
 /// What a column contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnContent {
+    /// A copied column of the input.
+    Kept(usize),
     /// The name of the predicted class.
     Label,
     /// One of the numbers of a row: its prediction, a probability, a raw score, a contribution.
@@ -41,8 +44,29 @@ impl PredictionColumn {
         PredictionColumn { name: name.into(), content }
     }
 
-    /// The columns of a request, in the order of the table.
+    /// The columns of a request, in the order of the table: those that are copied, which have these
+    /// names, and those of the predictions.
     pub(super) fn all(
+        scorer: &Scorer<'_>,
+        request: &PredictionRequest<'_>,
+        kept: &[String],
+    ) -> Result<Vec<PredictionColumn>> {
+        let predictions = PredictionColumn::of_predictions(scorer, request);
+        if let Some(twice) = predictions.iter().find(|column| kept.contains(&column.name)) {
+            let message = format!(
+                "there is a column '{}' among the predictions already; name other columns, or \
+                 rename it in the input",
+                twice.name
+            );
+            return Err(Error::Parameters(vec![Violation::new("keep", message)]));
+        }
+
+        let copied = kept.iter().enumerate();
+        let copied = copied.map(|(at, name)| PredictionColumn::new(name, ColumnContent::Kept(at)));
+        Ok(copied.chain(predictions).collect())
+    }
+
+    fn of_predictions(
         scorer: &Scorer<'_>,
         request: &PredictionRequest<'_>,
     ) -> Vec<PredictionColumn> {
@@ -132,7 +156,7 @@ impl TableNames {
 
 /// A text with an apostrophe before it if a spreadsheet would take it for a formula. Numbers stay
 /// as they are.
-fn without_formula(text: &str) -> Cow<'_, str> {
+pub(super) fn without_formula(text: &str) -> Cow<'_, str> {
     let is_formula =
         text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r', '\n']);
     if is_formula && text.parse::<f64>().is_err() {
@@ -151,8 +175,10 @@ fn class_names(model: &Model) -> &[String] {
 
 /// The values of one chunk of rows, each list row by row.
 #[derive(Default)]
-pub(super) struct ChunkResults {
+pub(super) struct ChunkResults<'a> {
     pub(super) rows: usize,
+    /// The texts of copied columns, by column.
+    pub(super) kept: &'a [Vec<String>],
     /// Predicted classes.
     pub(super) classes: Vec<u32>,
     values: Vec<f64>,
@@ -163,12 +189,12 @@ pub(super) struct ChunkResults {
     reasons: Option<Reasons>,
 }
 
-impl ChunkResults {
+impl ChunkResults<'_> {
     pub(super) fn compute(
         scorer: &Scorer<'_>,
         request: &PredictionRequest<'_>,
         chunk: &Chunk,
-    ) -> Result<ChunkResults> {
+    ) -> Result<Self> {
         let mut results = match request.what {
             PredictionColumns::Prediction => ChunkResults::predictions(scorer, chunk)?,
             PredictionColumns::Raw => {
@@ -189,7 +215,7 @@ impl ChunkResults {
     }
 
     /// Predictions with the intervals or sets of the model, if it has any.
-    fn predictions(scorer: &Scorer<'_>, chunk: &Chunk) -> Result<ChunkResults> {
+    fn predictions(scorer: &Scorer<'_>, chunk: &Chunk) -> Result<Self> {
         let (classes, values) = match scorer.predictions(chunk)? {
             Predictions::Numbers(numbers) => (Vec::new(), numbers),
             Predictions::Classes { classes, probabilities } => (classes, probabilities),

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use swarmwood_learn::pool::{Pool, even_ranges};
 
-use super::columns::{ChunkResults, ColumnContent, PredictionColumn, TableNames};
+use super::columns::{ChunkResults, ColumnContent, PredictionColumn, TableNames, without_formula};
 use super::table::TableEncoder;
 
 /// Rows as lines of text.
@@ -19,14 +19,20 @@ pub(super) struct CsvEncoder {
     /// Whether the header is written. It comes with the first rows, so that a source that cannot be
     /// read leaves no output at all.
     begun: bool,
+    /// Whether texts that a spreadsheet would take for formulas are made harmless.
+    is_safe: bool,
 }
 
 impl CsvEncoder {
-    pub(super) fn new(columns: Vec<PredictionColumn>, names: TableNames) -> CsvEncoder {
+    pub(super) fn new(
+        columns: Vec<PredictionColumn>,
+        names: TableNames,
+        is_safe: bool,
+    ) -> CsvEncoder {
         let quoted = |names: &[String]| names.iter().map(|name| field(name)).collect();
         let fields =
             TableNames { classes: quoted(&names.classes), features: quoted(&names.features) };
-        CsvEncoder { columns, classes: names.classes, fields, begun: false }
+        CsvEncoder { columns, classes: names.classes, fields, begun: false, is_safe }
     }
 
     /// The header, the first time.
@@ -34,11 +40,20 @@ impl CsvEncoder {
         if std::mem::replace(&mut self.begun, true) {
             return None;
         }
-        let fields: Vec<String> = self.columns.iter().map(|column| field(&column.name)).collect();
+        let name = |column: &PredictionColumn| match column.content {
+            ColumnContent::Kept(_) => self.copied(&column.name),
+            _ => field(&column.name),
+        };
+        let fields: Vec<String> = self.columns.iter().map(name).collect();
         Some((fields.join(",") + "\n").into_bytes())
     }
 
-    fn lines(&self, results: &ChunkResults, rows: Range<usize>) -> Vec<u8> {
+    /// A text of the input as a field.
+    fn copied(&self, text: &str) -> String {
+        if self.is_safe { field(&without_formula(text)) } else { field(text) }
+    }
+
+    fn lines(&self, results: &ChunkResults<'_>, rows: Range<usize>) -> Vec<u8> {
         let mut text = String::with_capacity(rows.len() * 24);
         for row in rows {
             for (at, column) in self.columns.iter().enumerate() {
@@ -56,11 +71,15 @@ impl CsvEncoder {
     fn push_cell(
         &self,
         text: &mut String,
-        results: &ChunkResults,
+        results: &ChunkResults<'_>,
         row: usize,
         content: ColumnContent,
     ) {
         let _ = match content {
+            ColumnContent::Kept(at) => {
+                text.push_str(&self.copied(&results.kept[at][row]));
+                Ok(())
+            }
             ColumnContent::Label => {
                 let class = results.classes[row] as usize;
                 text.push_str(self.fields.classes.get(class).map_or("", String::as_str));
@@ -90,7 +109,7 @@ impl CsvEncoder {
 }
 
 impl TableEncoder for CsvEncoder {
-    fn encode(&mut self, results: &ChunkResults, pool: &Pool) -> io::Result<Vec<Vec<u8>>> {
+    fn encode(&mut self, results: &ChunkResults<'_>, pool: &Pool) -> io::Result<Vec<Vec<u8>>> {
         let header = self.header();
         let ranges = even_ranges(results.rows, pool.threads());
         let lines = pool.map(ranges.len(), |range| self.lines(results, ranges[range].clone()));

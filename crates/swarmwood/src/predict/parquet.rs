@@ -1,6 +1,6 @@
 //! Predictions as Parquet: one row group per chunk, so that memory holds the rows of one chunk.
 //!
-//! Numbers are doubles, leaves are integers, labels and names of features are strings, the
+//! Copied columns are strings, numbers are doubles, leaves are integers, labels and names of features are strings, the
 //! prediction set is a list of strings. Only reasons can be missing.
 
 use std::io;
@@ -54,7 +54,7 @@ impl ParquetEncoder {
 }
 
 impl TableEncoder for ParquetEncoder {
-    fn encode(&mut self, results: &ChunkResults, _: &Pool) -> io::Result<Vec<Vec<u8>>> {
+    fn encode(&mut self, results: &ChunkResults<'_>, _: &Pool) -> io::Result<Vec<Vec<u8>>> {
         let names = (&self.classes[..], &self.features[..]);
         let mut group = self.writer.next_row_group()?;
         for column in &self.columns {
@@ -87,13 +87,17 @@ enum CellValues {
 
 impl ColumnCells {
     fn new(
-        results: &ChunkResults,
+        results: &ChunkResults<'_>,
         content: ColumnContent,
         (classes, features): (&[ByteArray], &[ByteArray]),
     ) -> ColumnCells {
         let rows = 0..results.rows;
         let reasons = |at: usize| rows.clone().filter_map(move |row| results.reason(row, at));
         let values = match content {
+            ColumnContent::Kept(at) => {
+                let text = |text: &String| ByteArray::from(text.as_str());
+                CellValues::Texts(results.kept[at].iter().map(text).collect())
+            }
             ColumnContent::Label => {
                 let label = |&class: &u32| classes.get(class as usize).cloned().unwrap_or_default();
                 CellValues::Texts(results.classes.iter().map(label).collect())
@@ -128,7 +132,7 @@ impl ColumnCells {
 
     /// A list per row: its first entry has repetition level 0, the others 1; an empty list has one
     /// entry that is not there.
-    fn class_sets(results: &ChunkResults, classes: &[ByteArray]) -> ColumnCells {
+    fn class_sets(results: &ChunkResults<'_>, classes: &[ByteArray]) -> ColumnCells {
         let (mut texts, mut definition, mut repetition) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..results.rows {
             let before = texts.len();
@@ -180,7 +184,7 @@ fn field(column: &PredictionColumn) -> ParquetResult<TypePtr> {
         ColumnContent::Value(_) | ColumnContent::IntervalEnd(_) => (PhysicalType::DOUBLE, REQUIRED),
         ColumnContent::ReasonContribution(_) => (PhysicalType::DOUBLE, OPTIONAL),
         ColumnContent::LeafOf(_) => (PhysicalType::INT32, REQUIRED),
-        ColumnContent::Label => return text_field(&column.name, REQUIRED),
+        ColumnContent::Kept(_) | ColumnContent::Label => return text_field(&column.name, REQUIRED),
         ColumnContent::Reason(_) => return text_field(&column.name, OPTIONAL),
         ColumnContent::ClassSet => {
             let list = Type::group_type_builder("list")

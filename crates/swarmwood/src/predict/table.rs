@@ -12,7 +12,7 @@ use super::Scorer;
 use super::columns::{ChunkResults, PredictionColumn, TableNames};
 use super::csv::CsvEncoder;
 use crate::error::Violation;
-use crate::read::{self, ReadOptions, Source};
+use crate::read::{self, KeepColumns, KeptCells, ReadOptions, Source};
 use crate::{Error, Result};
 
 /// What the table contains.
@@ -60,6 +60,8 @@ pub struct PredictionRequest<'a> {
     pub options: &'a ReadOptions,
     /// What the table contains.
     pub what: PredictionColumns,
+    /// Which input columns are copied before those of the predictions.
+    pub keep: &'a KeepColumns,
     /// How many features with the largest contributions follow the columns of each row.
     pub reasons: usize,
     /// The file format of the table.
@@ -86,7 +88,7 @@ pub struct PredictionReport {
 /// Turns rows into the bytes of a file.
 pub(super) trait TableEncoder {
     /// The next bytes, in pieces, with the rows of a chunk.
-    fn encode(&mut self, results: &ChunkResults, pool: &Pool) -> io::Result<Vec<Vec<u8>>>;
+    fn encode(&mut self, results: &ChunkResults<'_>, pool: &Pool) -> io::Result<Vec<Vec<u8>>>;
 
     /// The last bytes.
     fn finish(&mut self) -> io::Result<Vec<u8>>;
@@ -103,20 +105,27 @@ pub fn write_table(
 ) -> Result<PredictionReport> {
     check(scorer, request)?;
     let fault = |source: io::Error| Error::Write { path: name.to_path_buf(), source };
-    let mut encoder = encoder(scorer, request, name)?;
+    // The names of copied columns are known once the source is open, and a source that cannot be
+    // read leaves no output at all.
+    let mut encoder: Option<Box<dyn TableEncoder>> = None;
     let mut report = PredictionReport::default();
     let started = Instant::now();
 
     let may_go_on = || {
         if go_on() { Ok(()) } else { Err(Error::Run("interrupted; nothing was kept".to_string())) }
     };
-    let mut each = |chunk: &Chunk| {
+    let mut each = |chunk: &Chunk, kept: &KeptCells| {
         may_go_on()?;
         let begun = Instant::now();
-        let results = ChunkResults::compute(scorer, request, chunk)?;
+        let mut results = ChunkResults::compute(scorer, request, chunk)?;
+        results.kept = &kept.columns;
         report.predict_seconds += begun.elapsed().as_secs_f64();
 
         let begun = Instant::now();
+        let encoder = match &mut encoder {
+            Some(encoder) => encoder,
+            none => none.insert(new_encoder(scorer, request, &kept.names, name)?),
+        };
         for bytes in encoder.encode(&results, scorer.pool()).map_err(fault)? {
             out.write_all(&bytes).map_err(fault)?;
         }
@@ -125,10 +134,15 @@ pub fn write_table(
         Ok(())
     };
     let schema = &scorer.model().schema;
-    let warnings = read::scoring(request.source, schema, request.options, &mut each)?;
+    let (warnings, kept) =
+        read::scoring_keeping(request.source, schema, request.options, request.keep, &mut each)?;
 
     // The rows may have ended early because their sender was interrupted too.
     may_go_on()?;
+    let mut encoder = match encoder {
+        Some(encoder) => encoder,
+        None => new_encoder(scorer, request, &kept, name)?,
+    };
     let last = encoder.finish().map_err(fault)?;
     out.write_all(&last).and_then(|()| out.flush()).map_err(fault)?;
     report.read_seconds =
@@ -137,17 +151,18 @@ pub fn write_table(
     Ok(report)
 }
 
-/// The encoder of the format that was asked for.
+/// The encoder of the format that was asked for, with these copied columns.
 #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
-fn encoder(
+fn new_encoder(
     scorer: &Scorer<'_>,
     request: &PredictionRequest<'_>,
+    kept: &[String],
     name: &Path,
 ) -> Result<Box<dyn TableEncoder>> {
-    let columns = PredictionColumn::all(scorer, request);
+    let columns = PredictionColumn::all(scorer, request, kept)?;
     let names = TableNames::new(scorer.model(), request.safe_csv);
     match request.format {
-        TableFormat::Csv => Ok(Box::new(CsvEncoder::new(columns, names))),
+        TableFormat::Csv => Ok(Box::new(CsvEncoder::new(columns, names, request.safe_csv))),
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => super::parquet::ParquetEncoder::new(columns, names)
             .map(|table| Box::new(table) as Box<dyn TableEncoder>)

@@ -8,7 +8,7 @@ use swarmwood_model::*;
 
 use super::csv::field;
 use super::*;
-use crate::read::{ReadOptions, Source};
+use crate::read::{KeepColumns, ReadOptions, Source};
 
 /// Two trees per round for three classes with awkward names, over a number and a category.
 fn model(rounds: u32) -> Model {
@@ -46,6 +46,7 @@ fn model(rounds: u32) -> Model {
                 name: "kind".into(),
                 kind: TargetKind::Classes(vec!["one".into(), "say \"two\"".into(), "3,5".into()]),
             },
+            dates: Vec::new(),
         },
         link: Link::Softmax,
         objective: "softmax".into(),
@@ -114,6 +115,7 @@ fn table(what: PredictionColumns) -> String {
     let scorer = Scorer::new(&model, None, 2).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n,q\n");
     let request = PredictionRequest {
+        keep: &KeepColumns::None,
         source: &source,
         options: &ReadOptions::default(),
         what,
@@ -163,6 +165,7 @@ fn a_stop_and_a_broken_writer_end_it() {
     let scorer = Scorer::new(&model, None, 1).unwrap();
     let source = Source::Bytes("new.csv".into(), b"x,\"a, b\"\n1.5,p\n");
     let request = PredictionRequest {
+        keep: &KeepColumns::None,
         source: &source,
         options: &ReadOptions::default(),
         what: PredictionColumns::Raw,
@@ -219,8 +222,9 @@ mod parquet_files {
     ) -> Vec<u8> {
         let scorer = Scorer::new(model, None, 2).unwrap();
         let options = ReadOptions::default();
+        let (keep, safe_csv) = (&KeepColumns::None, false);
         let request =
-            PredictionRequest { source, options: &options, what, reasons, format, safe_csv: false };
+            PredictionRequest { source, options: &options, what, keep, reasons, format, safe_csv };
         let mut bytes = Vec::new();
         write_table(&scorer, &request, &mut bytes, Path::new("out"), &|| true).unwrap();
         bytes
@@ -298,6 +302,7 @@ mod parquet_files {
             source: &source,
             options: &options,
             what: PredictionColumns::Prediction,
+            keep: &KeepColumns::None,
             reasons: 0,
             format: TableFormat::Parquet,
             safe_csv: true,

@@ -19,8 +19,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use swarmwood_learn::data::{Chunk, Column, MISSING};
-use swarmwood_model::{Feature, Kind, Schema, Target, TargetKind};
+use swarmwood_model::{Feature, FeatureSource, Kind, Schema, Target, TargetKind};
 
+use super::borrowed_feature::{BorrowedFeature, date_column};
 use super::frame::chunk_rows;
 use super::levels::{KnownLevels, MOST_LEVELS};
 use super::location::{PositionUnit, SourceLocation, listed, shown};
@@ -76,6 +77,10 @@ pub trait Columns: Debug + Send + Sync {
     fn has_weight(&self) -> bool;
     /// Adds numbers to `out`, NaN for missing ones.
     fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>);
+    /// Whether a feature holds dates: its numbers are seconds since the start of 1970.
+    fn is_date(&self, _feature: usize) -> bool {
+        false
+    }
     /// Adds codes of a category to `out`, [`MISSING`] for missing ones.
     fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>);
 }
@@ -84,8 +89,8 @@ pub trait Columns: Debug + Send + Sync {
 #[derive(Debug)]
 pub(super) struct BorrowedTable {
     columns: Arc<dyn Columns>,
-    /// By feature, for categories: from the caller's codes to the schema's.
-    codes: Vec<Option<Vec<u32>>>,
+    /// By feature.
+    sources: Vec<BorrowedFeature>,
     /// The rows that are in use, in their order; `None` for all as they lie.
     order: Option<Vec<usize>>,
     weighted: bool,
@@ -135,21 +140,31 @@ pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
             "give each a name of its own",
         ));
     }
-    let mut features = Vec::with_capacity(columns.fields().len());
-    let mut codes = Vec::with_capacity(columns.fields().len());
+    let (mut features, mut sources, mut dates) = (Vec::new(), Vec::new(), Vec::new());
     for (at, field) in columns.fields().iter().enumerate() {
-        let (kind, map) = match &field.texts {
-            None => (Kind::Number, None),
+        let name = field.name.clone();
+        match &field.texts {
+            None if columns.is_date(at) => {
+                let date = date_column(&*columns, at, &name);
+                for &part in &date.parts {
+                    features.push(Feature { name: date.feature_name(part), kind: Kind::Number });
+                    sources.push(BorrowedFeature::date(at, &date, part));
+                }
+                dates.push(date);
+            }
+            None => {
+                features.push(Feature { name, kind: Kind::Number });
+                sources.push(BorrowedFeature::numbers(at));
+            }
             Some(texts) => {
                 let (levels, map) = levels_of(&*columns, at, texts, &field.name)?;
-                (Kind::Category { levels }, Some(map))
+                features.push(Feature { name, kind: Kind::Category { levels } });
+                sources.push(BorrowedFeature::codes(at, map));
             }
-        };
-        features.push(Feature { name: field.name.clone(), kind });
-        codes.push(map);
+        }
     }
-    let schema = Schema { features, target };
-    BorrowedTable::of(columns, codes).into_training_rows(schema, Vec::new())
+    let schema = Schema { features, target, dates };
+    BorrowedTable::of(columns, sources).into_training_rows(schema, Vec::new())
 }
 
 /// The rows of a borrowed table with targets, for validation; its features are those of the schema, in their
@@ -229,56 +244,72 @@ pub(super) fn levels_of(
 }
 
 /// Runs of rows, each a chunk of a table of this width.
-fn runs(rows: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn runs(rows: usize, width: usize) -> impl Iterator<Item = Range<usize>> {
     let length = chunk_rows(width);
     (0..rows).step_by(length).map(move |first| first..(first + length).min(rows))
 }
 
 impl BorrowedTable {
-    fn of(columns: Arc<dyn Columns>, codes: Vec<Option<Vec<u32>>>) -> BorrowedTable {
+    fn of(columns: Arc<dyn Columns>, sources: Vec<BorrowedFeature>) -> BorrowedTable {
         let weighted = columns.has_weight();
-        BorrowedTable { columns, codes, order: None, weighted, has_target: true }
+        BorrowedTable { columns, sources, order: None, weighted, has_target: true }
     }
 
-    /// A table whose features must be those of a schema; levels that the schema does not know are
-    /// told.
+    /// A table whose columns must be the inputs of a schema; levels that the schema does not know
+    /// are told.
     pub(super) fn following(
         columns: Arc<dyn Columns>,
         schema: &Schema,
         has_target: bool,
     ) -> Result<(BorrowedTable, Vec<String>)> {
         let fields = columns.fields();
-        if fields.len() != schema.features.len() {
-            let message = format!(
-                "has {} features, but the model wants {}",
-                fields.len(),
-                schema.features.len()
-            );
+        let inputs = schema.input_columns().len();
+        if fields.len() != inputs {
+            let message = format!("has {} features, but the model wants {inputs}", fields.len());
             return Err(
                 location().fault(message, "give the features of the training data, in their order")
             );
         }
-        let (mut codes, mut warnings) = (Vec::with_capacity(fields.len()), Vec::new());
-        for (at, (field, feature)) in fields.iter().zip(&schema.features).enumerate() {
-            codes.push(match (&field.texts, &feature.kind) {
-                (None, Kind::Number) => None,
-                (Some(texts), Kind::Category { levels }) => {
+        let (mut sources, mut warnings) = (Vec::with_capacity(inputs), Vec::new());
+        let mut next = 0..inputs;
+        for (feature, source) in schema.features.iter().zip(schema.sources()) {
+            let is_first_part = match source {
+                FeatureSource::Date(date, part) => date.parts.first() == Some(&part),
+                FeatureSource::Column(_) => true,
+            };
+            if is_first_part {
+                next.next();
+            }
+            let at = next.start.saturating_sub(1);
+            let is_date = columns.is_date(at);
+            sources.push(match (&fields[at].texts, &feature.kind, source) {
+                (None, _, FeatureSource::Date(date, part)) if is_date => {
+                    BorrowedFeature::date(at, date, part)
+                }
+                (_, _, FeatureSource::Date(date, _)) => {
+                    let help = "the model was trained with dates in this column; give it as datetimes";
+                    return Err(location().column(&date.name, "holds no dates", help));
+                }
+                (None, Kind::Number, _) if !is_date => BorrowedFeature::numbers(at),
+                (Some(texts), Kind::Category { levels }, _) => {
                     let map = known_codes(texts, levels);
                     warnings.extend(unseen(&*columns, at, texts, &map, &feature.name));
-                    Some(map)
+                    BorrowedFeature::codes(at, map)
                 }
-                (Some(_), Kind::Number) => {
+                (_, Kind::Number, _) => {
                     let help = "the model was trained with numbers in this column";
-                    return Err(location().column(&feature.name, "holds texts, but must hold numbers", help));
+                    let message = if is_date { "holds dates" } else { "holds texts" };
+                    let message = format!("{message}, but must hold numbers");
+                    return Err(location().column(&feature.name, message, help));
                 }
-                (None, Kind::Category { .. }) => {
+                (None, Kind::Category { .. }, _) => {
                     let help = "the model was trained with categories in this column; give them as texts or categories";
                     return Err(location().column(&feature.name, "holds numbers, but must hold categories", help));
                 }
             });
         }
         let weighted = has_target && columns.has_weight();
-        Ok((BorrowedTable { columns, codes, order: None, weighted, has_target }, warnings))
+        Ok((BorrowedTable { columns, sources, order: None, weighted, has_target }, warnings))
     }
 
     /// Checks targets and weights, leaves out what weighs nothing, and takes whole weights as
@@ -408,11 +439,11 @@ impl BorrowedTable {
 
     /// The columns of a table without rows.
     pub(super) fn empty_columns(&self) -> Vec<Column> {
-        let empty = |codes: &Option<Vec<u32>>| match codes {
+        let empty = |source: &BorrowedFeature| match source.codes {
             Some(_) => Column::Category(Vec::new()),
             None => Column::Number(Vec::new()),
         };
-        self.codes.iter().map(empty).collect()
+        self.sources.iter().map(empty).collect()
     }
 
     /// The weights of all rows; empty if every row weighs one.
@@ -438,7 +469,7 @@ impl BorrowedTable {
         // Bins are made beside a chunk, and all that is wanted of it is to be small; predictions
         // want long runs.
         let shrink = if self.has_target { 4 } else { 1 };
-        for run in runs(self.rows(), self.codes.len() * shrink) {
+        for run in runs(self.rows(), self.sources.len() * shrink) {
             each(&self.chunk(&RowSelection::Range(run)))?;
         }
         Ok(())
@@ -446,7 +477,7 @@ impl BorrowedTable {
 
     /// Some rows as a chunk.
     pub(super) fn chunk(&self, rows: &RowSelection<'_>) -> Chunk {
-        let columns = (0..self.codes.len()).map(|feature| self.column(feature, rows)).collect();
+        let columns = (0..self.sources.len()).map(|feature| self.column(feature, rows)).collect();
         let target =
             if self.has_target { self.values(TableColumn::Target, rows) } else { Vec::new() };
         let weight =
@@ -460,11 +491,16 @@ impl BorrowedTable {
 
     /// Some rows of one feature.
     pub(super) fn column(&self, feature: usize, rows: &RowSelection<'_>) -> Column {
-        let Some(map) = &self.codes[feature] else {
-            return Column::Number(self.values(TableColumn::Feature(feature), rows));
+        let BorrowedFeature { column, codes: map, date } = &self.sources[feature];
+        let Some(map) = map else {
+            let mut values = self.values(TableColumn::Feature(*column), rows);
+            if let Some(date) = date {
+                values.iter_mut().for_each(|value| *value = date.of(*value));
+            }
+            return Column::Number(values);
         };
         let mut codes = Vec::new();
-        self.with_source_rows(rows, |rows| self.columns.codes(feature, rows, &mut codes));
+        self.with_source_rows(rows, |rows| self.columns.codes(*column, rows, &mut codes));
         codes
             .iter_mut()
             .for_each(|code| *code = map.get(*code as usize).copied().unwrap_or(MISSING));

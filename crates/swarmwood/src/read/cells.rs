@@ -1,7 +1,10 @@
 //! The cells of one column, collected in the form the column is read in.
 
 use swarmwood_learn::data::{Column, MISSING};
+use swarmwood_model::{CalendarDate, DateColumn, DatePart};
 
+use super::date_format::{DateChoice, DateFormat};
+use super::date_probe::DateProbe;
 use super::levels::{KnownLevels, LevelCollector, LevelError};
 use super::number_format::NumberFormat;
 use super::token;
@@ -13,6 +16,8 @@ pub(super) enum CellValue<'a> {
     Text(&'a [u8]),
     /// A number from a typed source.
     Number(f64),
+    /// A moment from a typed source, in seconds since the start of 1970.
+    Moment(f64),
     /// No value in a typed source.
     Missing,
 }
@@ -63,6 +68,54 @@ pub(super) enum ColumnBuffer {
         /// The first text that is not a level, if there was one.
         unseen: Option<CellText>,
     },
+    /// Perhaps dates. The cells are looked at and not kept.
+    Probe {
+        /// What has been found so far.
+        probe: DateProbe,
+        /// The first text that is no date, if there was one.
+        word: Option<CellText>,
+    },
+    /// A part of dates; a word is noted and taken as missing.
+    Date {
+        /// The values of the current chunk.
+        values: Vec<f64>,
+        /// How the column is written and expanded.
+        reader: DatePartReader,
+        /// The first word, if there was one.
+        word: Option<CellText>,
+    },
+}
+
+/// Reads one part of the dates of a column.
+#[derive(Debug, Clone)]
+pub(super) struct DatePartReader {
+    format: DateFormat,
+    part: DatePart,
+    origin: CalendarDate,
+}
+
+impl DatePartReader {
+    /// A reader of a part; dates of a format that this program does not know are read as ISO 8601.
+    pub(super) fn new(date: &DateColumn, part: DatePart) -> DatePartReader {
+        let format = DateFormat::parse(&date.format).unwrap_or_else(|_| DateFormat::iso());
+        DatePartReader { format, part, origin: date.origin }
+    }
+
+    /// The part of the date that a text names. ISO 8601 is always understood.
+    fn value(&self, text: &[u8]) -> Option<f64> {
+        let moment = self.format.moment(text).or_else(|| DateFormat::iso().moment(text))?;
+        Some(self.part.of(moment, self.origin))
+    }
+
+    /// Which part it is.
+    pub(super) fn part(&self) -> DatePart {
+        self.part
+    }
+
+    /// The part of a moment.
+    pub(super) fn of(&self, moment: f64) -> f64 {
+        self.part.of(moment, self.origin)
+    }
 }
 
 /// What became of a cell.
@@ -92,6 +145,17 @@ impl ColumnBuffer {
         ColumnBuffer::Known { codes: Vec::new(), levels: KnownLevels::new(names), unseen: None }
     }
 
+    /// A column that may hold dates.
+    pub(super) fn probe(choice: &DateChoice) -> ColumnBuffer {
+        ColumnBuffer::Probe { probe: DateProbe::new(choice), word: None }
+    }
+
+    /// A part of a column of dates.
+    pub(super) fn date(date: &DateColumn, part: DatePart) -> ColumnBuffer {
+        let reader = DatePartReader::new(date, part);
+        ColumnBuffer::Date { values: Vec::new(), reader, word: None }
+    }
+
     /// Adds a cell; `at` is its line or row.
     pub(super) fn push(&mut self, cell: CellValue<'_>, at: u64) -> Result<CellOutcome, LevelError> {
         match cell {
@@ -104,6 +168,7 @@ impl ColumnBuffer {
                 self.push_missing();
                 Ok(CellOutcome::Missing)
             }
+            CellValue::Moment(moment) => self.push_moment(moment, at),
             CellValue::Number(number) => match self {
                 ColumnBuffer::Number { values, .. } => {
                     values.push(number);
@@ -114,12 +179,44 @@ impl ColumnBuffer {
         }
     }
 
+    /// Adds a moment of a typed source.
+    fn push_moment(&mut self, moment: f64, at: u64) -> Result<CellOutcome, LevelError> {
+        match self {
+            ColumnBuffer::Probe { probe, .. } => probe.note_moment(moment),
+            ColumnBuffer::Date { values, reader, .. } => values.push(reader.of(moment)),
+            _ => return self.push_text(moment_text(moment).as_bytes(), at),
+        }
+        Ok(CellOutcome::Value)
+    }
+
     /// Adds a cell of a text file.
     pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<CellOutcome, LevelError> {
         match self {
             ColumnBuffer::Number { values, format, word } => {
                 if let Some(number) = format.number(text) {
                     values.push(number);
+                    return Ok(CellOutcome::Value);
+                }
+                values.push(f64::NAN);
+                if token::is_missing(text) {
+                    return Ok(CellOutcome::Missing);
+                }
+                CellText::note(word, text, at);
+                Ok(CellOutcome::Misfit)
+            }
+            ColumnBuffer::Probe { probe, word } => {
+                if token::is_missing(text) {
+                    return Ok(CellOutcome::Missing);
+                }
+                if probe.note_text(text).is_continue() {
+                    return Ok(CellOutcome::Value);
+                }
+                CellText::note(word, text, at);
+                Ok(CellOutcome::Misfit)
+            }
+            ColumnBuffer::Date { values, reader, word } => {
+                if let Some(value) = reader.value(text) {
+                    values.push(value);
                     return Ok(CellOutcome::Value);
                 }
                 values.push(f64::NAN);
@@ -159,7 +256,10 @@ impl ColumnBuffer {
 
     fn push_missing(&mut self) {
         match self {
-            ColumnBuffer::Number { values, .. } => values.push(f64::NAN),
+            ColumnBuffer::Number { values, .. } | ColumnBuffer::Date { values, .. } => {
+                values.push(f64::NAN);
+            }
+            ColumnBuffer::Probe { .. } => {}
             ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 codes.push(MISSING)
             }
@@ -169,9 +269,10 @@ impl ColumnBuffer {
     /// Takes the last cell back.
     pub(super) fn pop(&mut self) {
         match self {
-            ColumnBuffer::Number { values, .. } => {
+            ColumnBuffer::Number { values, .. } | ColumnBuffer::Date { values, .. } => {
                 values.pop();
             }
+            ColumnBuffer::Probe { .. } => {}
             ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 codes.pop();
             }
@@ -181,7 +282,10 @@ impl ColumnBuffer {
     /// The last value, as a target holds it: the number itself, or the code.
     pub(super) fn last(&self) -> Option<f64> {
         match self {
-            ColumnBuffer::Number { values, .. } => values.last().copied(),
+            ColumnBuffer::Number { values, .. } | ColumnBuffer::Date { values, .. } => {
+                values.last().copied()
+            }
+            ColumnBuffer::Probe { .. } => None,
             ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 codes.last().map(|&code| f64::from(code))
             }
@@ -191,9 +295,10 @@ impl ColumnBuffer {
     /// The chunk's values as a feature; the column goes on empty.
     pub(super) fn take(&mut self, room: usize) -> Column {
         match self {
-            ColumnBuffer::Number { values, .. } => {
+            ColumnBuffer::Number { values, .. } | ColumnBuffer::Date { values, .. } => {
                 Column::Number(std::mem::replace(values, Vec::with_capacity(room)))
             }
+            ColumnBuffer::Probe { .. } => Column::Number(Vec::new()),
             ColumnBuffer::Growing { codes, .. } | ColumnBuffer::Known { codes, .. } => {
                 Column::Category(std::mem::replace(codes, Vec::with_capacity(room)))
             }
@@ -211,9 +316,23 @@ impl ColumnBuffer {
     /// The first text that did not fit.
     pub(super) fn misfit(&self) -> Option<&CellText> {
         match self {
-            ColumnBuffer::Number { word, .. } => word.as_ref(),
+            ColumnBuffer::Number { word, .. }
+            | ColumnBuffer::Date { word, .. }
+            | ColumnBuffer::Probe { word, .. } => word.as_ref(),
             ColumnBuffer::Growing { .. } => None,
             ColumnBuffer::Known { unseen, .. } => unseen.as_ref(),
         }
     }
+}
+
+/// A moment in ISO 8601.
+pub(super) fn moment_text(moment: f64) -> String {
+    let day = (moment / 86_400.0).floor();
+    let date = CalendarDate::from_day_number(day as i64);
+    let seconds = (moment - day * 86_400.0) as u32;
+    if seconds == 0 {
+        return date.to_string();
+    }
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{date}T{hour:02}:{minute:02}:{second:02}")
 }

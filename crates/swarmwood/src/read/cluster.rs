@@ -109,7 +109,9 @@ fn schema_of(fields: &[Field], texts: Vec<Option<Vec<String>>>, target: Target) 
         };
         Feature { name: field.name.clone(), kind }
     };
-    Schema { features: fields.iter().zip(texts).map(feature).collect(), target }
+    // Dates are not expanded on a cluster; a column of dates is refused.
+    let features = fields.iter().zip(texts).map(feature).collect();
+    Schema { features, target, dates: Vec::new() }
 }
 
 fn check_targets(values: &[f64], target: &Target) -> Result<()> {

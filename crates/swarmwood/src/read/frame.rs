@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use swarmwood_learn::data::Chunk;
 
-use super::cells::{CellOutcome, CellText, CellValue, ColumnBuffer};
+use super::cells::{CellOutcome, CellText, CellValue, ColumnBuffer, moment_text};
+use super::kept_columns::KeptCells;
 use super::levels::{LevelError, MOST_LEVELS, bits};
 use super::location::{SourceLocation, shown};
 use super::number_format::NumberFormat;
@@ -46,6 +47,8 @@ pub(super) struct ChunkFrame {
     pub(super) features: Vec<(Slot, ColumnBuffer)>,
     pub(super) target: Option<(Slot, ColumnBuffer)>,
     pub(super) weight: Option<(Slot, Vec<f64>)>,
+    /// Columns that are copied.
+    pub(super) kept: KeptCells,
     /// How weights are written.
     pub(super) number_format: NumberFormat,
     pub(super) misfits: Misfits,
@@ -71,6 +74,7 @@ impl ChunkFrame {
             features,
             target,
             weight: None,
+            kept: KeptCells::default(),
             number_format: NumberFormat::default(),
             misfits: Misfits::Refuse,
             target_misfits: Misfits::Refuse,
@@ -97,6 +101,9 @@ impl ChunkFrame {
         if let Some((slot, _)) = &self.weight {
             let text = field(slot.position);
             self.push_weight(CellValue::Text(text), at)?;
+        }
+        for column in 0..self.kept.positions.len() {
+            self.kept.push(column, field(self.kept.positions[column]));
         }
         for (slot, cells) in &mut self.features {
             let text = field(slot.position);
@@ -172,7 +179,7 @@ impl ChunkFrame {
         let value = match cell {
             CellValue::Text(text) => self.number_format.number(text),
             CellValue::Number(number) => Some(number),
-            CellValue::Missing => None,
+            CellValue::Moment(_) | CellValue::Missing => None,
         };
         if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
             weights.push(value);
@@ -214,6 +221,11 @@ impl ChunkFrame {
         }
     }
 
+    /// Adds a copied cell.
+    pub(super) fn push_kept(&mut self, column: usize, cell: CellValue<'_>) {
+        self.kept.push(column, &spelled(cell));
+    }
+
     /// The chunk so far; the frame goes on empty.
     pub(super) fn take(&mut self) -> Chunk {
         let room = self.chunk_rows;
@@ -239,6 +251,7 @@ fn spelled(cell: CellValue<'_>) -> std::borrow::Cow<'_, [u8]> {
     match cell {
         CellValue::Text(text) => text.into(),
         CellValue::Number(number) => number.to_string().into_bytes().into(),
+        CellValue::Moment(moment) => moment_text(moment).into_bytes().into(),
         CellValue::Missing => (&[][..]).into(),
     }
 }
@@ -259,6 +272,11 @@ impl CellContext<'_> {
             let help = "the model was trained with numbers in this column; correct the cell or \
                         leave it empty";
             return Err(self.error(format!("'{}' is not a number", shown(self.text)), help));
+        }
+        if misfits == Misfits::Refuse && matches!(cells, ColumnBuffer::Date { .. }) {
+            let help = "the model was trained with dates in this column; write them as in the \
+                        training data or as in 2024-02-29, or leave the cell empty";
+            return Err(self.error(format!("'{}' is not a date", shown(self.text)), help));
         }
         Ok(())
     }

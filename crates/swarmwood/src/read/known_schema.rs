@@ -2,10 +2,11 @@
 //! training data that did not fit in memory.
 
 use swarmwood_learn::data::Chunk;
-use swarmwood_model::{Kind, Schema, Target, TargetKind};
+use swarmwood_model::{Feature, FeatureSource, Kind, Schema, Target, TargetKind};
 
 use super::cells::ColumnBuffer;
 use super::frame::{ChunkFrame, Slot};
+use super::kept_columns::{KeepColumns, KeptCells};
 use super::layout;
 use super::location::{listed, shown};
 use super::rows::Rows;
@@ -37,6 +38,23 @@ pub(super) fn read_with_schema(
     read_table_with_schema(OpenTable::open(opened, options.format)?, schema, options, target, each)
 }
 
+/// Visits all rows to predict, with the texts of some columns.
+pub(super) fn read_to_score(
+    opened: SourceReader,
+    schema: &Schema,
+    options: &ReadOptions,
+    keep: &KeepColumns,
+    each: &mut dyn FnMut(&Chunk, &KeptCells) -> Result<()>,
+) -> Result<(ChunkFrame, Vec<String>)> {
+    let table = OpenTable::open(opened, options.format)?;
+    let mut frame = known_frame(&table, schema, options, TargetUse::Ignored)?;
+    let names = table.names();
+    let slots = keep.positions(names, table.location())?;
+    let slots = slots.into_iter().map(|at| Slot { position: at, name: names[at].clone() });
+    frame.kept = KeptCells::new(slots);
+    read_into_frame(table, frame, each)
+}
+
 fn read_table_with_schema(
     table: OpenTable,
     schema: &Schema,
@@ -44,7 +62,15 @@ fn read_table_with_schema(
     target: TargetUse,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
-    let mut frame = known_frame(&table, schema, options, target)?;
+    let frame = known_frame(&table, schema, options, target)?;
+    read_into_frame(table, frame, &mut |chunk, _| each(chunk))
+}
+
+fn read_into_frame(
+    table: OpenTable,
+    mut frame: ChunkFrame,
+    each: &mut dyn FnMut(&Chunk, &KeptCells) -> Result<()>,
+) -> Result<(ChunkFrame, Vec<String>)> {
     let mut warnings: Vec<String> = table.ambiguity().cloned().into_iter().collect();
     if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
         let file = &frame.location.file;
@@ -53,7 +79,8 @@ fn read_table_with_schema(
         ));
     }
     table.read(&mut frame, &mut |frame| {
-        each(&frame.take())?;
+        let kept = frame.kept.take();
+        each(&frame.take(), &kept)?;
         Ok(ReadProgress::Continue)
     })?;
     warnings.extend(dropped_warning(&frame));
@@ -124,6 +151,19 @@ pub(super) fn maybe_labelled(
     Ok((Rows::new(schema, rows, warnings, collector.finish(), None), false))
 }
 
+/// Where the features are in a file with these columns. A file that has the parts of a date instead
+/// of the date, such as the rows that are written with an export, is read as it is.
+fn input_sources<'a>(schema: &'a Schema, names: &[String]) -> Vec<FeatureSource<'a>> {
+    let is_there = |name: &String| names.contains(name);
+    let source = |(feature, source): (&'a Feature, FeatureSource<'a>)| match source {
+        FeatureSource::Date(date, _) if !is_there(&date.name) && is_there(&feature.name) => {
+            FeatureSource::Column(&feature.name)
+        }
+        other => other,
+    };
+    schema.features.iter().zip(schema.sources()).map(source).collect()
+}
+
 fn known_frame(
     table: &OpenTable,
     schema: &Schema,
@@ -131,13 +171,23 @@ fn known_frame(
     target: TargetUse,
 ) -> Result<ChunkFrame> {
     let (names, location, format) = (table.names(), table.location(), table.number_format());
-    let wanted: Vec<String> = schema.features.iter().map(|feature| feature.name.clone()).collect();
+    let sources = input_sources(schema, names);
+    let mut inputs: Vec<String> = Vec::with_capacity(sources.len());
+    for source in &sources {
+        if inputs.last().map(String::as_str) != Some(source.column()) {
+            inputs.push(source.column().to_string());
+        }
+    }
+    layout::find_all(names, &inputs, "feature", location)?;
+    let wanted: Vec<String> = sources.iter().map(|source| source.column().to_string()).collect();
     let positions = layout::find_all(names, &wanted, "feature", location)?;
     let slot = |position: usize| Slot { position, name: names[position].clone() };
-    let features = schema.features.iter().zip(positions).map(|(feature, position)| {
-        let cells = match &feature.kind {
-            Kind::Number => ColumnBuffer::numbers(format),
-            Kind::Category { levels } => ColumnBuffer::known(levels),
+    let features = schema.features.iter().zip(&sources).zip(positions);
+    let features = features.map(|((feature, source), position)| {
+        let cells = match (&feature.kind, source) {
+            (_, FeatureSource::Date(date, part)) => ColumnBuffer::date(date, *part),
+            (Kind::Number, _) => ColumnBuffer::numbers(format),
+            (Kind::Category { levels }, _) => ColumnBuffer::known(levels),
         };
         (slot(position), cells)
     });

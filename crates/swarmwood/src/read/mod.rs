@@ -15,15 +15,19 @@
 #![cfg_attr(not(feature = "parquet"), allow(dead_code))]
 
 mod borrowed;
+mod borrowed_feature;
 mod cells;
 mod class_weight;
 mod cluster;
+mod date_format;
+mod date_probe;
 mod delimiter;
 #[cfg(feature = "demo")]
 mod demo;
 mod encoding;
 mod folds;
 mod frame;
+mod kept_columns;
 mod known_schema;
 mod layout;
 mod levels;
@@ -59,14 +63,15 @@ pub use cluster::{
     ClusterFacts, ClusterPlan, RowCluster, clustered, clustered_whole, encode_part,
     occurring_texts, sample_places,
 };
+pub use date_format::{DateChoice, DateFormat};
 #[cfg(feature = "demo")]
 pub use demo::demo;
 pub use encoding::TextEncoding;
+pub use kept_columns::{KeepColumns, KeptCells};
 pub use number_format::DecimalSign;
 pub use rows::Rows;
 
 use crate::Result;
-use known_schema::TargetUse;
 use source::{MEMORY_LIMIT, RereadableSource};
 use stored_rows::RetentionLimits;
 
@@ -128,6 +133,8 @@ pub struct ReadOptions {
     pub ignore: Vec<String>,
     /// Columns to read as categories even if they hold numbers.
     pub categorical: Vec<String>,
+    /// Which columns are read as dates, in training.
+    pub dates: DateChoice,
     /// How a text file is written.
     pub format: TextFormat,
     /// Regression or classification.
@@ -208,19 +215,31 @@ pub fn scoring(
     options: &ReadOptions,
     each: &mut dyn FnMut(&Chunk) -> Result<()>,
 ) -> Result<Vec<String>> {
+    let each = &mut |chunk: &Chunk, _: &KeptCells| each(chunk);
+    Ok(scoring_keeping(source, schema, options, &KeepColumns::None, each)?.0)
+}
+
+/// The same with the texts of some input columns, whose names are returned as well.
+pub fn scoring_keeping(
+    source: &Source,
+    schema: &Schema,
+    options: &ReadOptions,
+    keep: &KeepColumns,
+    each: &mut dyn FnMut(&Chunk, &KeptCells) -> Result<()>,
+) -> Result<(Vec<String>, Vec<String>)> {
     let mut rows = 0;
-    let (frame, mut warnings) = known_schema::read_with_schema(
+    let (frame, mut warnings) = known_schema::read_to_score(
         source::open_once(source)?,
         schema,
         options,
-        TargetUse::Ignored,
-        &mut |chunk| {
+        keep,
+        &mut |chunk, kept| {
             rows += chunk.rows;
-            each(chunk)
+            each(chunk, kept)
         },
     )?;
     if rows == 0 {
         warnings.push(format!("{}: there is a header and no rows", frame.location.file));
     }
-    Ok(warnings)
+    Ok((warnings, frame.kept.names))
 }

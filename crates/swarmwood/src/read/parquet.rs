@@ -1,14 +1,14 @@
 //! Parquet files, row group after row group, column by column.
 //!
 //! The column readers of the `parquet` crate are used without Arrow, which would add much to the
-//! time to build. Numbers of every width, decimals, booleans and texts are read. Dates, times and
-//! nested columns are refused by name, but only if they are asked for: an ignored column may be
-//! anything.
+//! time to build. Numbers of every width, decimals, booleans, texts, dates and timestamps are read.
+//! Times of day and nested columns are refused by name, but only if they are asked for: an ignored
+//! column may be anything.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
-use parquet::basic::{ConvertedType, LogicalType, Type as PhysicalType};
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -40,6 +40,11 @@ enum CellForm {
         scale: i32,
     },
     Text,
+    /// Days, or parts of seconds, since the start of 1970: so many seconds each, as a fraction.
+    Moment {
+        seconds: f64,
+        per: f64,
+    },
     /// What it is instead, for the message.
     Unreadable(&'static str),
 }
@@ -107,6 +112,7 @@ impl ParquetTable {
     pub(super) fn column_type(&self, position: usize) -> ColumnType {
         match self.columns[position].form {
             CellForm::Boolean | CellForm::Text => ColumnType::Text,
+            CellForm::Moment { .. } => ColumnType::Date,
             _ => ColumnType::Number,
         }
     }
@@ -178,6 +184,18 @@ impl ParquetTable {
             let batch = ColumnBatch { location: &self.location, column, rows, as_number };
             batch.read(reader, &mut push)?;
         }
+        for (column, reader) in readers.kept.iter_mut().enumerate() {
+            let form = &self.columns[frame.kept.positions[column]];
+            let mut push = |row: usize, cell: CellValue<'_>| {
+                if stays[row] {
+                    frame.push_kept(column, cell);
+                }
+                Ok(())
+            };
+            let batch =
+                ColumnBatch { location: &self.location, column: form, rows, as_number: false };
+            batch.read(reader, &mut push)?;
+        }
         frame.rows += stays.iter().filter(|stays| **stays).count();
         Ok(())
     }
@@ -194,23 +212,21 @@ impl ParquetTable {
                 .iter()
                 .map(|(slot, _)| open(slot.position))
                 .collect::<Result<_>>()?,
+            kept: frame.kept.positions.iter().map(|&at| open(at)).collect::<Result<_>>()?,
         })
     }
 
     fn check_readable(&self, frame: &ChunkFrame) -> Result<()> {
         let target = frame.target.iter().map(|(slot, _)| slot);
         let weight = frame.weight.iter().map(|(slot, _)| slot);
-        for slot in frame.features.iter().map(|(slot, _)| slot).chain(target).chain(weight) {
-            if let CellForm::Unreadable(what) = self.columns[slot.position].form {
-                let help = format!(
-                    "turn it into numbers or text, or leave it out (--ignore '{}')",
-                    slot.name
-                );
-                return Err(self.location.column(
-                    &slot.name,
-                    format!("{what} cannot be used"),
-                    help,
-                ));
+        let used = frame.features.iter().map(|(slot, _)| slot).chain(target).chain(weight);
+        let kept = frame.kept.positions.iter().copied();
+        for position in used.map(|slot| slot.position).chain(kept) {
+            if let CellForm::Unreadable(what) = self.columns[position].form {
+                let name = &self.names[position];
+                let help =
+                    format!("turn it into numbers or text, or leave it out (--ignore '{name}')");
+                return Err(self.location.column(name, format!("{what} cannot be used"), help));
             }
         }
         Ok(())
@@ -234,6 +250,7 @@ struct Readers {
     target: Option<ColumnReader>,
     weight: Option<ColumnReader>,
     features: Vec<ColumnReader>,
+    kept: Vec<ColumnReader>,
 }
 
 fn form_of(column: &ColumnDescriptor) -> CellForm {
@@ -241,26 +258,21 @@ fn form_of(column: &ColumnDescriptor) -> CellForm {
     let (logical, old) = (column.logical_type_ref(), column.converted_type());
     let scale = column.type_scale();
     let is_decimal = matches!(logical, Some(LogicalType::Decimal(_))) || old == Old::DECIMAL;
-    let is_time = matches!(
-        logical,
-        Some(LogicalType::Date | LogicalType::Time(_) | LogicalType::Timestamp(_))
-    ) || matches!(
-        old,
-        Old::DATE
-            | Old::TIME_MILLIS
-            | Old::TIME_MICROS
-            | Old::TIMESTAMP_MILLIS
-            | Old::TIMESTAMP_MICROS
-    );
+    let is_time = matches!(logical, Some(LogicalType::Time(_)))
+        || matches!(old, Old::TIME_MILLIS | Old::TIME_MICROS);
     let unsigned = matches!(logical, Some(LogicalType::Integer(int)) if !int.is_signed)
         || matches!(old, Old::UINT_8 | Old::UINT_16 | Old::UINT_32 | Old::UINT_64);
     match column.physical_type() {
-        _ if is_time => CellForm::Unreadable("a column of dates or times"),
+        _ if is_time => CellForm::Unreadable("a column of times of day"),
+        PhysicalType::INT32 | PhysicalType::INT64 if moment_form(column).is_some() => {
+            moment_form(column).unwrap_or(CellForm::Float)
+        }
         PhysicalType::BOOLEAN => CellForm::Boolean,
         PhysicalType::INT32 | PhysicalType::INT64 => {
             CellForm::Integer { signed: !unsigned, scale: if is_decimal { scale } else { 0 } }
         }
-        PhysicalType::INT96 => CellForm::Unreadable("a column of dates or times"),
+        // The deprecated form of Impala and Spark.
+        PhysicalType::INT96 => CellForm::Moment { seconds: 1.0, per: 1e9 },
         PhysicalType::FLOAT | PhysicalType::DOUBLE => CellForm::Float,
         PhysicalType::BYTE_ARRAY | PhysicalType::FIXED_LEN_BYTE_ARRAY if is_decimal => {
             CellForm::Decimal { scale }
@@ -275,6 +287,28 @@ fn form_of(column: &ColumnDescriptor) -> CellForm {
             Some(LogicalType::Float16) => CellForm::Half,
             _ => CellForm::Unreadable("a column of binary data"),
         },
+    }
+}
+
+/// The form of a column of dates or timestamps; times with a zone are universal times.
+fn moment_form(column: &ColumnDescriptor) -> Option<CellForm> {
+    let form = |seconds: f64, per: f64| Some(CellForm::Moment { seconds, per });
+    match column.logical_type_ref() {
+        Some(LogicalType::Date) => return form(86_400.0, 1.0),
+        Some(LogicalType::Timestamp(stamp)) => {
+            return match stamp.unit {
+                TimeUnit::MILLIS => form(1.0, 1e3),
+                TimeUnit::MICROS => form(1.0, 1e6),
+                TimeUnit::NANOS => form(1.0, 1e9),
+            };
+        }
+        _ => {}
+    }
+    match column.converted_type() {
+        ConvertedType::DATE => form(86_400.0, 1.0),
+        ConvertedType::TIMESTAMP_MILLIS => form(1.0, 1e3),
+        ConvertedType::TIMESTAMP_MICROS => form(1.0, 1e6),
+        _ => None,
     }
 }
 
@@ -341,8 +375,9 @@ impl ColumnBatch<'_> {
                 ValueBatch::read(location, reader, rows, present)?
                     .cells(push, |value| bytes_cell(value.data(), form))
             }
-            ColumnReader::Int96ColumnReader(_) => {
-                Err(location.fault("a date was not expected here", ""))
+            ColumnReader::Int96ColumnReader(reader) => {
+                ValueBatch::read(location, reader, rows, present)?
+                    .cells(push, |value| CellValue::Moment(value.to_nanos() as f64 / 1e9))
             }
         }
     }
@@ -352,6 +387,7 @@ const UNSIGNED: CellForm = CellForm::Integer { signed: false, scale: 0 };
 
 fn integer<'a>(value: i128, form: CellForm) -> CellValue<'a> {
     match form {
+        CellForm::Moment { seconds, per } => CellValue::Moment(value as f64 * seconds / per),
         CellForm::Integer { scale, .. } => CellValue::Number(value as f64 / 10_f64.powi(scale)),
         _ => CellValue::Number(value as f64),
     }

@@ -5,12 +5,17 @@
 //! texts of the rows before are gone, so the file is read again with the column marked. Words in
 //! the first chunk stop the reading at once; later ones let it go on to its end, so that one more
 //! reading finds every mark set.
+//!
+//! A column whose first word is a date is looked at as a whole in the next reading: if all cells are
+//! dates in the same way of writing, the reading after that expands them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use swarmwood_model::{Feature, Kind, Schema, Target};
+use swarmwood_model::{DateColumn, Feature, Kind, Schema, Target};
 
 use super::cells::{CellText, ColumnBuffer};
+use super::date_format::DateChoice;
+use super::date_probe::{DateProbe, ProbeOutcome};
 use super::frame::{ChunkFrame, Misfits, Slot};
 use super::layout::TableLayout;
 use super::levels::LevelStats;
@@ -25,23 +30,39 @@ use crate::Result;
 /// From this many rows on, a column with nearly one level per row holds identifiers or free text.
 const MANY_ROWS: usize = 20;
 
+/// What is known of a column beside its name, by position.
+#[derive(Debug, Default)]
+struct ColumnFindings {
+    /// Words have been seen, or the source says that it is text.
+    texts: BTreeSet<usize>,
+    /// Perhaps dates: the next reading tells.
+    probes: BTreeSet<usize>,
+    /// Dates, and what they are expanded to.
+    dates: BTreeMap<usize, DateColumn>,
+    /// No features.
+    left_out: BTreeSet<usize>,
+    warnings: Vec<String>,
+}
+
 /// Reads training data.
 pub(super) fn read_training(
     origin: RereadableSource,
     options: &ReadOptions,
     limits: RetentionLimits,
 ) -> Result<Rows> {
-    let mut texts = BTreeSet::new();
+    let mut findings = ColumnFindings::default();
     let memory = options.memory_limit();
     loop {
         let table = OpenTable::open(origin.open()?, options.format)?;
         let layout = TableLayout::of(table.names(), options, table.location())?;
-        let mut frame = inference_frame(&table, &layout, options, &texts);
-        let warnings = table.warnings().to_vec();
+        findings.note_types(&table, &layout);
+        let mut frame = inference_frame(&table, &layout, options, &findings)?;
+        let mut warnings = table.warnings().to_vec();
         let meter = table.meter();
         let mut collector = ChunkCollector::new(limits, meter.clone());
         let mut first = true;
-        table.read(&mut frame, &mut |frame| {
+        let is_probing = !findings.probes.is_empty();
+        let progress = table.read(&mut frame, &mut |frame| {
             let chunk = frame.take();
             if has_words(frame) {
                 collector = ChunkCollector::new(limits, meter.clone());
@@ -52,67 +73,171 @@ pub(super) fn read_training(
                 });
             }
             first = false;
-            collector.add(&chunk);
-            collector.check_memory(&chunk, memory, &frame.location)?;
+            if !is_probing {
+                collector.add(&chunk);
+                collector.check_memory(&chunk, memory, &frame.location)?;
+            }
             Ok(ReadProgress::Continue)
         })?;
-        let words = columns_with_words(&frame);
-        if words.is_empty() {
-            return finish(frame, collector, origin, options, warnings);
+
+        let has_new = findings.note_words(&frame, options);
+        if progress == ReadProgress::Continue && is_probing {
+            findings.note_dates(&frame, options);
+        } else if !has_new && !is_probing {
+            warnings.append(&mut findings.warnings);
+            let dates = findings.dates.into_values().collect();
+            return finish(frame, collector, origin, options, warnings, dates);
         }
-        texts.extend(words);
     }
 }
 
-/// A frame for the columns as far as their types are known; `texts` are positions where words have
-/// been seen.
+impl ColumnFindings {
+    /// Columns that the source says to be dates are looked at as such.
+    fn note_types(&mut self, table: &OpenTable, layout: &TableLayout) {
+        for &position in &layout.features {
+            let is_known = self.dates.contains_key(&position)
+                || self.texts.contains(&position)
+                || self.left_out.contains(&position)
+                || layout.categorical.contains(&position);
+            if !is_known && table.column_type(position) == ColumnType::Date {
+                self.probes.insert(position);
+            }
+        }
+    }
+
+    /// Notes the columns where words have been seen; whether there are any.
+    fn note_words(&mut self, frame: &ChunkFrame, options: &ReadOptions) -> bool {
+        let mut has_new = false;
+        for (slot, cells) in &frame.features {
+            let Some(word) = cells.misfit() else { continue };
+            has_new = true;
+            let is_number = matches!(cells, ColumnBuffer::Number { .. });
+            if is_number && DateProbe::accepts(&options.dates, &word.text) {
+                self.probes.insert(slot.position);
+            } else {
+                self.probes.remove(&slot.position);
+                self.dates.remove(&slot.position);
+                self.texts.insert(slot.position);
+            }
+        }
+        for (slot, _) in frame.target.iter().filter(|(_, cells)| cells.misfit().is_some()) {
+            has_new = true;
+            self.texts.insert(slot.position);
+        }
+        has_new
+    }
+
+    /// Notes what the columns are that were looked at to the end.
+    fn note_dates(&mut self, frame: &ChunkFrame, options: &ReadOptions) {
+        for (slot, cells) in &frame.features {
+            let ColumnBuffer::Probe { probe, word: None } = cells else { continue };
+            self.probes.remove(&slot.position);
+            let name = &slot.name;
+            let example = shown(probe.example.as_deref().unwrap_or_default());
+            let mut warn = |message: String| {
+                self.warnings.push(format!("{}: column '{name}': {message}", frame.location.file));
+            };
+            let found = probe.finish(name);
+            match found {
+                ProbeOutcome::Empty => {
+                    self.left_out.insert(slot.position);
+                    warn(String::from("has no values and is left out"));
+                }
+                _ if options.dates == DateChoice::Ignore => {
+                    self.left_out.insert(slot.position);
+                    warn(String::from("holds dates and is left out (--dates ignore)"));
+                }
+                ProbeOutcome::Constant => {
+                    self.left_out.insert(slot.position);
+                    warn(String::from("holds the same date in every row and is left out"));
+                }
+                ProbeOutcome::Ambiguous(one, other) => {
+                    self.texts.insert(slot.position);
+                    warn(format!(
+                        "'{example}' could be {one} or {other}, and so could all rows; read as \
+                         categories; give --dates '{one}' or --dates '{other}'"
+                    ));
+                }
+                ProbeOutcome::Dates(date) => {
+                    let is_clear = date.format == "iso" || options.dates != DateChoice::Auto;
+                    if !is_clear {
+                        let format = &date.format;
+                        warn(format!(
+                            "'{example}' is read as a date ({format}); use --dates FORMAT if that \
+                             is wrong, or --categorical '{name}'"
+                        ));
+                    }
+                    self.dates.insert(slot.position, date);
+                }
+            }
+        }
+    }
+}
+
+/// A frame for the columns as far as their types are known.
 fn inference_frame(
     table: &OpenTable,
     layout: &TableLayout,
     options: &ReadOptions,
-    texts: &BTreeSet<usize>,
-) -> ChunkFrame {
+    findings: &ColumnFindings,
+) -> Result<ChunkFrame> {
     let (names, format) = (table.names(), table.number_format());
     let slot = |position: usize| Slot { position, name: names[position].clone() };
     let cells = |position: usize| {
         let typed = table.column_type(position) == ColumnType::Text;
-        if typed || texts.contains(&position) {
+        if typed || findings.texts.contains(&position) {
             ColumnBuffer::growing()
         } else {
             ColumnBuffer::numbers(format)
         }
     };
-    let features = layout.features.iter().map(|&position| {
-        let cells = if layout.categorical.contains(&position) {
-            ColumnBuffer::growing()
-        } else {
-            cells(position)
-        };
-        (slot(position), cells)
-    });
+    let mut features = Vec::with_capacity(layout.features.len());
+    for &position in &layout.features {
+        if layout.categorical.contains(&position) {
+            features.push((slot(position), ColumnBuffer::growing()));
+        } else if let Some(date) = findings.dates.get(&position) {
+            check_part_names(date, names, table.location())?;
+            let part = |&part| (slot(position), ColumnBuffer::date(date, part));
+            features.extend(date.parts.iter().map(part));
+        } else if findings.probes.contains(&position) {
+            features.push((slot(position), ColumnBuffer::probe(&options.dates)));
+        } else if !findings.left_out.contains(&position) {
+            features.push((slot(position), cells(position)));
+        }
+    }
+    if features.is_empty() {
+        let help = "the target needs at least one other column to be learned from";
+        return Err(table.location().fault("no feature column is left", help));
+    }
     let regression = options.task == TaskChoice::Regression;
     let target = if regression { ColumnBuffer::numbers(format) } else { cells(layout.target) };
-    let mut frame = ChunkFrame::new(
-        table.location().clone(),
-        features.collect(),
-        Some((slot(layout.target), target)),
-    );
+    let target = Some((slot(layout.target), target));
+    let mut frame = ChunkFrame::new(table.location().clone(), features, target);
     frame.number_format = format;
     frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
     frame.misfits = Misfits::Note;
     frame.target_misfits = if regression { Misfits::Refuse } else { Misfits::Note };
     frame.count_distinct = !regression;
-    frame
+    Ok(frame)
+}
+
+/// The features of a date must not be called as another column.
+fn check_part_names(date: &DateColumn, names: &[String], location: &SourceLocation) -> Result<()> {
+    let features = date.parts.iter().map(|&part| date.feature_name(part));
+    match features.into_iter().find(|feature| names.contains(feature)) {
+        None => Ok(()),
+        Some(feature) => {
+            let message =
+                format!("is a date, and a part of it is called '{feature}', as another column is");
+            let help = "rename one of them, or use --dates ignore";
+            Err(location.column(&date.name, message, help))
+        }
+    }
 }
 
 fn has_words(frame: &ChunkFrame) -> bool {
     let target = frame.target.iter();
     frame.features.iter().chain(target).any(|(_, cells)| cells.misfit().is_some())
-}
-
-fn columns_with_words(frame: &ChunkFrame) -> Vec<usize> {
-    let all = frame.features.iter().chain(&frame.target);
-    all.filter(|(_, cells)| cells.misfit().is_some()).map(|(slot, _)| slot.position).collect()
 }
 
 /// Sorts levels and classes and determines the task.
@@ -122,6 +247,7 @@ fn finish(
     origin: RereadableSource,
     options: &ReadOptions,
     mut warnings: Vec<String>,
+    dates: Vec<DateColumn>,
 ) -> Result<Rows> {
     let rows = collector.rows();
     check_enough(&frame, rows)?;
@@ -133,7 +259,12 @@ fn finish(
     stored.map_target(|value| resolved.map.apply(value));
     let mut features = Vec::with_capacity(frame.features.len());
     for (index, (slot, cells)) in frame.features.into_iter().enumerate() {
+        let mut name = slot.name.clone();
         let kind = match cells {
+            ColumnBuffer::Date { reader, .. } => {
+                name = format!("{name}.{}", reader.part().name());
+                Kind::Number
+            }
             ColumnBuffer::Growing { levels, .. } => {
                 let seen = levels.into_names();
                 if !options.categorical.contains(&slot.name) {
@@ -143,9 +274,10 @@ fn finish(
             }
             _ => Kind::Number,
         };
-        features.push(Feature { name: slot.name, kind });
+        features.push(Feature { name, kind });
     }
-    let schema = Schema { features, target: Target { name: target_name, kind: resolved.kind } };
+    let target = Target { name: target_name, kind: resolved.kind };
+    let schema = Schema { features, target, dates };
     Ok(Rows::new(schema, rows, warnings, stored, Some((origin, options.clone()))))
 }
 

@@ -18,6 +18,8 @@ pub(super) enum ColumnType {
     Untyped,
     /// Numbers.
     Number,
+    /// Dates or timestamps.
+    Date,
     /// Texts or booleans, which are categories even if they look like numbers.
     Text,
 }

@@ -85,7 +85,7 @@ fn fit_scale(job: &Job<'_>, rows: &Rows, chunk: &Chunk, residuals: &[f64]) -> Re
     // Residuals may be as small or as large as numbers get; those of the tree are about one.
     let unit: Vec<f64> = residuals.iter().map(|residual| residual / mean).collect();
     let data = Chunk { target: unit, ..chunk.clone() };
-    let data = Rows::of_chunk(Schema { features, target }, &data);
+    let data = Rows::of_chunk(Schema { features, target, dates: Vec::new() }, &data);
 
     let share = (SCALE_LEAF_SHARE * rows.rows as f64).ceil() as usize;
     let params = Params {

@@ -9,7 +9,7 @@ use swarmwood_learn::metric::{EvalMetric, LearningTask, Tally};
 use swarmwood_learn::objective::{CustomObjective, Objective, ObjectiveConfig};
 use swarmwood_learn::pool::Pool;
 use swarmwood_model::predict::Predictions;
-use swarmwood_model::{Body, Calibration, Model, Provenance, TargetKind};
+use swarmwood_model::{Body, Calibration, Model, Provenance, TargetKind, TrainingStats};
 
 use super::TrainResult;
 use super::options::TrainOptions;
@@ -99,6 +99,7 @@ impl Job<'_> {
                 method: self.params.method.name().to_string(),
                 rows: self.rows.rows as u64,
                 params,
+                stats: TrainingStats::default(),
             },
             calibration: Calibration::default(),
         }

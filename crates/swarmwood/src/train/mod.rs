@@ -28,6 +28,7 @@ mod points;
 mod pretrained;
 mod published;
 mod report;
+mod row_counts;
 mod run_objective;
 mod search_space;
 mod single;
@@ -184,6 +185,7 @@ pub fn train_learner(
     let mut trained = trained?;
     points::apply(&job, &mut trained)?;
     calibration::calibrate(learner, &job, &mut trained)?;
+    row_counts::store(&job, &mut trained.model)?;
     objective.check()?;
     for rows in &options.watched {
         let metrics = measure(&job, &trained.model, &gather(rows)?)?;

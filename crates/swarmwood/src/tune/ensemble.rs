@@ -4,7 +4,7 @@
 //! counting one part in so many. For classes this is the geometric mean of the odds, not the mean
 //! of the probabilities.
 
-use swarmwood_model::{Body, Calibration, Model};
+use swarmwood_model::{Body, Calibration, Model, TrainingStats};
 
 /// The mean of models of trees that have the same features, target, link and objective; `None` if
 /// they do not, or if there are none.
@@ -32,10 +32,23 @@ pub fn average(models: Vec<Model>) -> Option<Model> {
         }
         mean.base.iter_mut().zip(&model.base).for_each(|(sum, base)| *sum += base);
         members.extend(more);
+        let TrainingStats { leaf_rows, distributions } = model.provenance.stats;
+        mean.provenance.stats.leaf_rows.extend(leaf_rows);
+        mean.provenance.stats.distributions.extend(distributions);
     }
     let share = 1.0 / count as f64;
     mean.base.iter_mut().for_each(|base| *base *= share);
     members.iter_mut().for_each(|member| member.shape.scale_values(share));
+    complete(&mut mean.provenance.stats, members.len());
     mean.provenance.params.insert("ensemble".to_string(), count.to_string());
     Some(mean)
+}
+
+/// The counts of all parts, which have the same rows.
+fn complete(stats: &mut TrainingStats, trees: usize) {
+    if stats.leaf_rows.len() != trees {
+        stats.leaf_rows.clear();
+    }
+    stats.distributions.sort_by_key(|distribution| distribution.feature);
+    stats.distributions.dedup_by_key(|distribution| distribution.feature);
 }

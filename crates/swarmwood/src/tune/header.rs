@@ -35,6 +35,10 @@ pub struct StudyTask {
     pub fingerprint: u128,
     /// The metric that is reported for a loss.
     pub metric: StudyMetric,
+    /// What a training run with the best configuration needs beside it: the method, the parameters
+    /// that were fixed, and how the rows are read, each with one or more values. Empty for commands
+    /// and in older journals.
+    pub fixed: Vec<(String, Vec<String>)>,
 }
 
 /// The metric that is reported for a loss.

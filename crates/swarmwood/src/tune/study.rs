@@ -49,7 +49,7 @@ use run::StudyRun;
 ///     parallel_trials: 4,
 ///     folds: 1,
 ///     prune: false,
-///     task: StudyTask { text: "a parabola".into(), fingerprint: 0, metric },
+///     task: StudyTask { text: "a parabola".into(), fingerprint: 0, metric, fixed: Vec::new() },
 /// };
 /// let mut study = Study::open(None, header)?;
 /// let limits = StudyLimits { trials: 21, ..StudyLimits::default() };

@@ -3,8 +3,10 @@
 
 use super::{FORMAT, FormatError, VERSION, tables};
 use crate::calibration::{Calibration, ClassSets, PredictionInterval};
+use crate::dates::{CalendarDate, DateColumn, DatePart};
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Feature, Kind, Schema, Target, TargetKind};
+use crate::training_stats::{Distribution, LeafRows, TrainingStats};
 use crate::tree::{Child, Leaf, Level, Node, ObliviousTree, Split, Test, Tree, VectorTree};
 
 pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
@@ -20,8 +22,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
         found => return Err(FormatError::NewerVersion { found }),
     }
     let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
-    if header.version < 3 && !model.calibration.is_empty() {
-        let problem = "`threshold`, `interval`, `class_sets` and `points_unit` need version 3";
+    if header.version < 3 && super::needs_version_3(&model) {
+        let problem = "`threshold`, `interval`, `class_sets`, `points_unit`, `dates`, `leaf_rows` and \
+                       `distributions` need version 3";
         return Err(FormatError::Part { location: "model".into(), problem });
     }
     let vector = model.members().iter().position(|member| member.shape.is_vector());
@@ -56,7 +59,9 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
         kind: file.target.classes.map_or(TargetKind::Number, TargetKind::Classes),
     };
 
-    let schema = Schema { features: file.features.into_iter().map(feature).collect(), target };
+    let dates = file.dates.into_iter().map(date).collect::<Result<_, _>>()?;
+    let features = file.features.into_iter().map(feature).collect();
+    let schema = Schema { features, target, dates };
 
     // The body: exactly one of trees and linear functions.
     let body = match (file.trees, file.linear) {
@@ -85,8 +90,7 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
         tables::LinkName::Softmax => Link::Softmax,
     };
 
-    let tables::ProvenanceRecord { version, method, rows, params } = file.provenance;
-    let provenance = Provenance { version, method, rows, params };
+    let provenance = provenance(file.provenance, schema.target.kind.classes().len())?;
     let sets = |record: tables::ClassSetsRecord| {
         let tables::ClassSetsRecord { level, min_probability } = record;
         ClassSets { level, min_probability }
@@ -99,6 +103,40 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
     };
     let (objective, base) = (file.objective, file.base);
     Ok(Model { schema, link, objective, base, body, provenance, calibration })
+}
+
+fn provenance(record: tables::ProvenanceRecord, classes: usize) -> Result<Provenance, FormatError> {
+    let tables::ProvenanceRecord { version, method, rows, params, leaf_rows, distributions } =
+        record;
+    let problem = "a leaf of `leaf_rows` must have one number per class, or one for regression";
+    let leaf = |tree: Vec<Vec<u64>>| {
+        if tree.iter().any(|counts| counts.len() != classes.max(1)) {
+            return Err(FormatError::Part { location: "provenance".into(), problem });
+        }
+        Ok(LeafRows { counts: tree.concat() })
+    };
+    let distribution = |record: tables::DistributionRecord| {
+        let tables::DistributionRecord { feature, edges, counts, missing } = record;
+        Distribution { feature, edges, counts, missing }
+    };
+    let stats = TrainingStats {
+        leaf_rows: leaf_rows.into_iter().map(leaf).collect::<Result<_, _>>()?,
+        distributions: distributions.into_iter().map(distribution).collect(),
+    };
+    Ok(Provenance { version, method, rows, params, stats })
+}
+
+fn date(record: tables::DateRecord) -> Result<DateColumn, FormatError> {
+    let tables::DateRecord { name, format, origin, parts } = record;
+    let wrong = |problem| FormatError::Part { location: format!("date `{name}`"), problem };
+    let origin = CalendarDate::parse(&origin)
+        .ok_or_else(|| wrong("`origin` must be a date such as \"2024-02-29\""))?;
+    let part = |part: &String| {
+        let problem = "`parts` are `year`, `month`, `day_of_week`, `hour` and `elapsed`";
+        DatePart::from_name(part).ok_or_else(|| wrong(problem))
+    };
+    let parts = parts.iter().map(part).collect::<Result<_, _>>()?;
+    Ok(DateColumn { name, format, origin, parts })
 }
 
 fn interval(record: tables::IntervalRecord) -> Result<PredictionInterval, FormatError> {

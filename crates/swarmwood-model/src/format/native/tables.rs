@@ -38,6 +38,9 @@ pub(super) struct ModelRecord {
     pub(super) class_sets: Option<ClassSetsRecord>,
     /// Version 3.
     pub(super) points_unit: Option<f64>,
+    /// Version 3.
+    #[serde(default)]
+    pub(super) dates: Vec<DateRecord>,
     pub(super) features: Vec<FeatureRecord>,
     pub(super) trees: Option<Vec<TreeRecord>>,
     pub(super) linear: Option<Vec<LinearRecord>>,
@@ -61,6 +64,31 @@ pub(super) struct ProvenanceRecord {
     pub(super) rows: u64,
     #[serde(deserialize_with = "distinct")]
     pub(super) params: BTreeMap<String, String>,
+    /// Version 3: by tree and leaf, rows by class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) leaf_rows: Vec<Vec<Vec<u64>>>,
+    /// Version 3.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) distributions: Vec<DistributionRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DistributionRecord {
+    pub(super) feature: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) edges: Vec<f64>,
+    pub(super) counts: Vec<u64>,
+    pub(super) missing: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DateRecord {
+    pub(super) name: String,
+    pub(super) format: String,
+    pub(super) origin: String,
+    pub(super) parts: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]

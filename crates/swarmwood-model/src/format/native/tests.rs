@@ -42,6 +42,7 @@ fn sample() -> Model {
                 Feature { name: "colour".into(), kind: category },
             ],
             target: Target { name: "price".into(), kind: TargetKind::Number },
+            dates: Vec::new(),
         },
         link: Link::ExpM1,
         objective: "squared-log".into(),
@@ -52,6 +53,7 @@ fn sample() -> Model {
             method: "greedy".into(),
             rows: 9,
             params: [("depth".into(), "6".into())].into(),
+            stats: TrainingStats::default(),
         },
         calibration: Calibration::default(),
     }
@@ -327,4 +329,56 @@ fn vector_trees_are_read_and_their_faults_named() {
     }
     let none = json.replacen("\"values\":", "\"value\":", 1);
     assert!(matches!(from_json(none.as_bytes()), Err(FormatError::Syntax { .. })));
+}
+
+/// A model with a date and counts of its rows.
+fn counted() -> Model {
+    let mut model = sample();
+    let date = DateColumn {
+        name: "sold".into(),
+        format: "%d/%m/%Y".into(),
+        origin: CalendarDate::parse("2024-02-29").unwrap(),
+        parts: vec![DatePart::Year, DatePart::Elapsed],
+    };
+    for part in &date.parts {
+        let name = date.feature_name(*part);
+        model.schema.features.push(Feature { name, kind: Kind::Number });
+    }
+    model.schema.dates.push(date);
+    let width = model.schema.target.kind.classes().len().max(1);
+    let rows = |member: &Member| LeafRows {
+        counts: (0..(member.shape.leaves().len() * width) as u64).collect(),
+    };
+    model.provenance.stats.leaf_rows = model.members().iter().map(rows).collect();
+    let feature = model.schema.features.len() as u32 - 1;
+    let distribution =
+        Distribution { feature, edges: vec![1.5, 2.5], counts: vec![3, 4, 5], missing: 6 };
+    model.provenance.stats.distributions.push(distribution);
+    model
+}
+
+#[test]
+fn dates_and_counts_are_part_of_version_3() {
+    let model = counted();
+    let json = to_json(&model).unwrap();
+    assert!(json.starts_with("{\"format\":\"swarmwood\",\"version\":3,"), "{json}");
+    assert!(json.contains("\"origin\":\"2024-02-29\""), "{json}");
+    assert_eq!(from_json(json.as_bytes()), Ok(model));
+
+    let older = json.replacen("\"version\":3", "\"version\":2", 1);
+    let message = from_json(older.as_bytes()).unwrap_err().to_string();
+    assert!(message.contains("need version 3"), "{message}");
+    for (from, to) in [
+        ("2024-02-29", "2024-02-30"),
+        ("\"year\"", "\"century\""),
+        ("[\"year\",\"elapsed\"]", "[\"elapsed\",\"year\"]"),
+        ("\"name\":\"sold\"", "\"name\":\"gone\""),
+        ("[1.5,2.5]", "[2.5,1.5]"),
+        ("[3,4,5]", "[3,4]"),
+        ("\"leaf_rows\":[[[", "\"leaf_rows\":[[[1,2,3,"),
+    ] {
+        let wrong = json.replacen(from, to, 1);
+        assert_ne!(wrong, json, "{from}");
+        assert!(from_json(wrong.as_bytes()).is_err(), "{from} → {to}");
+    }
 }

@@ -5,8 +5,10 @@ use serde::Serialize;
 
 use super::{FORMAT, tables};
 use crate::calibration::{ClassSets, PredictionInterval};
-use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
+use crate::dates::DateColumn;
+use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Provenance, Shape};
 use crate::schema::{Kind, TargetKind};
+use crate::training_stats::{Distribution, LeafRows};
 use crate::tree::{Child, Leaf, Node, Split, Test};
 
 pub(super) fn write(model: &Model) -> String {
@@ -26,18 +28,11 @@ pub(super) fn write(model: &Model) -> String {
         },
     };
 
-    let provenance = tables::ProvenanceRecord {
-        version: model.provenance.version.clone(),
-        method: model.provenance.method.clone(),
-        rows: model.provenance.rows,
-        params: model.provenance.params.clone(),
-    };
-
     let mut out = format!("{{\"format\":\"{FORMAT}\",\"version\":{},\n", version(model));
     line(&mut out, "objective", &model.objective);
     line(&mut out, "link", &link(model.link));
     line(&mut out, "base", &model.base);
-    line(&mut out, "provenance", &provenance);
+    line(&mut out, "provenance", &provenance(model));
     line(&mut out, "target", &target);
     if let Some(threshold) = model.calibration.threshold {
         line(&mut out, "threshold", &threshold);
@@ -56,6 +51,10 @@ pub(super) fn write(model: &Model) -> String {
     if let Some(unit) = model.calibration.points_unit {
         line(&mut out, "points_unit", &unit);
     }
+    if !model.schema.dates.is_empty() {
+        lines(&mut out, "dates", model.schema.dates.iter().map(date));
+        out.push_str(",\n");
+    }
     lines(&mut out, "features", model.schema.features.iter().map(feature));
     out.push_str(",\n");
     match &model.body {
@@ -67,10 +66,37 @@ pub(super) fn write(model: &Model) -> String {
     out
 }
 
+fn provenance(model: &Model) -> tables::ProvenanceRecord {
+    let Provenance { version, method, rows, params, stats } = &model.provenance;
+    let width = model.schema.target.kind.classes().len().max(1);
+    let leaves = |tree: &LeafRows| tree.counts.chunks(width).map(<[u64]>::to_vec).collect();
+    let distribution = |distribution: &Distribution| {
+        let Distribution { feature, edges, counts, missing } = distribution.clone();
+        tables::DistributionRecord { feature, edges, counts, missing }
+    };
+    tables::ProvenanceRecord {
+        version: version.clone(),
+        method: method.clone(),
+        rows: *rows,
+        params: params.clone(),
+        leaf_rows: stats.leaf_rows.iter().map(leaves).collect(),
+        distributions: stats.distributions.iter().map(distribution).collect(),
+    }
+}
+
+fn date(date: &DateColumn) -> tables::DateRecord {
+    tables::DateRecord {
+        name: date.name.clone(),
+        format: date.format.clone(),
+        origin: date.origin.to_string(),
+        parts: date.parts.iter().map(|part| part.name().to_string()).collect(),
+    }
+}
+
 /// The oldest version that can express the model: older programs read what they can.
 fn version(model: &Model) -> u64 {
     match model.members().iter().any(|member| member.shape.is_vector()) {
-        _ if !model.calibration.is_empty() => 3,
+        _ if super::needs_version_3(model) => 3,
         true => 2,
         false => 1,
     }

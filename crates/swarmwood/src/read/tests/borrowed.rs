@@ -301,3 +301,50 @@ fn rows_too_light_to_be_noticed_are_left_out() {
     assert_eq!(with([1000.0, 1e-4, 0.5, 1000.0]), [0.0, 2.0, 3.0]);
     assert_eq!(with([1e-4, 1e-5, 1e-4, 0.0]), [0.0, 1.0, 2.0]);
 }
+
+/// A table whose first column holds dates.
+#[derive(Debug)]
+struct WithDates(Memory);
+
+impl Columns for WithDates {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+    fn fields(&self) -> &[Field] {
+        self.0.fields()
+    }
+    fn has_weight(&self) -> bool {
+        false
+    }
+    fn numbers(&self, part: TableColumn, rows: &RowSelection<'_>, out: &mut Vec<f64>) {
+        self.0.numbers(part, rows, out);
+    }
+    fn is_date(&self, feature: usize) -> bool {
+        feature == 0
+    }
+    fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
+        self.0.codes(feature, rows, out);
+    }
+}
+
+#[test]
+fn dates_are_expanded_as_those_of_a_file() {
+    let days = [19_783.0, 19_388.0, 19_782.0].map(|day| day * 86_400.0).to_vec();
+    let table = Memory::of(vec![days, vec![5.0, 6.0, 7.0]], vec![1.0, 2.0, 3.5]);
+    let dates = Arc::new(WithDates(table.clone()));
+    let rows = borrowed(dates.clone(), number_target()).unwrap();
+    let text = "x0,x1,y\n2024-03-01,5,1\n2023-01-31,6,2\n2024-02-29,7,3.5\n";
+    let file = training(text, &target("y")).unwrap();
+    assert_eq!(rows.schema.features, file.schema.features);
+    assert_eq!(rows.schema.dates, file.schema.dates);
+    assert_eq!(comparable(&whole(&rows)), comparable(&whole(&file)));
+
+    let again = borrowed_matching(dates, &rows.schema).unwrap();
+    assert_eq!(comparable(&whole(&again)), comparable(&whole(&file)));
+    let message = borrowed_matching(Arc::new(table), &rows.schema).unwrap_err().to_string();
+    assert!(message.contains("column 'x0': holds no dates"), "{message}");
+}
+
+fn number_target() -> Target {
+    Target { name: "y".into(), kind: TargetKind::Number }
+}

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod borrowed;
+mod dates;
 mod known_schema;
 #[cfg(feature = "parquet")]
 mod parquet_files;

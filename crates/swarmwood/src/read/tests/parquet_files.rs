@@ -229,19 +229,49 @@ fn write_i32(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, values: &[i
     column.close().unwrap();
 }
 
+fn write_i64(group: &mut SerializedRowGroupWriter<'_, &mut Vec<u8>>, values: &[i64]) {
+    let mut column = group.next_column().unwrap().unwrap();
+    let ColumnWriter::Int64ColumnWriter(writer) = column.untyped() else { panic!("not an int32") };
+    writer.write_batch(values, None, None).unwrap();
+    column.close().unwrap();
+}
+
 #[test]
-fn dates_are_refused_unless_they_are_ignored() {
-    let bytes = odd("required int32 day (DATE); required int32 a; required int32 y;", |group| {
+fn dates_and_timestamps_are_expanded() {
+    let schema = "required int32 day (DATE); required int64 at (TIMESTAMP(MILLIS,true)); \
+                  required int32 y;";
+    let bytes = odd(schema, |group| {
+        write_i32(group, &[19_782, 19_783]);
+        write_i64(group, &[1_709_208_000_000, 1_709_211_600_500]);
+        write_i32(group, &[0, 1]);
+    });
+    let rows = training(bytes, &target("y")).unwrap();
+    let names: Vec<&str> =
+        rows.schema.features.iter().map(|feature| feature.name.as_str()).collect();
+    let day = ["day.month", "day.day_of_week", "day.elapsed"];
+    assert_eq!(names, [&day[..], &["at.hour", "at.elapsed"]].concat());
+    let chunk = whole(&rows);
+    assert_eq!(numbers(&chunk, 0), [2.0, 3.0]);
+    assert_eq!(numbers(&chunk, 3), [12.0, 13.0]);
+
+    // A text file of the same dates fits the model.
+    let text =
+        "y,at,day\n0,2024-02-29T12:00:00Z,2024-02-29\n1,2024-02-29T14:00:00.5+01:00,2024-03-01\n";
+    let same = matching(&source(text), &rows.schema, &ReadOptions::default()).unwrap();
+    assert_eq!(comparable(&whole(&same)), comparable(&chunk));
+}
+
+#[test]
+fn times_of_day_are_refused_unless_they_are_ignored() {
+    let schema = "required int32 t (TIME(MILLIS,true)); required int32 a; required int32 y;";
+    let bytes = odd(schema, |group| {
         write_i32(group, &[1, 2]);
         write_i32(group, &[1, 2]);
         write_i32(group, &[0, 1]);
     });
     let message = failure(training(bytes.clone(), &target("y")));
-    assert!(
-        message.contains("column 'day': a column of dates or times cannot be used"),
-        "{message}"
-    );
-    let rows = training(bytes, &ReadOptions { ignore: vec!["day".into()], ..target("y") }).unwrap();
+    assert!(message.contains("column 't': a column of times of day cannot be used"), "{message}");
+    let rows = training(bytes, &ReadOptions { ignore: vec!["t".into()], ..target("y") }).unwrap();
     assert_eq!(whole(&rows).target, [0.0, 1.0]);
 }
 

@@ -79,6 +79,7 @@ impl Program {
             text: self.text.clone(),
             fingerprint: fingerprint(described.bytes().map(u64::from)),
             metric: StudyMetric { name: value.name().to_string(), from: maximize.then_some(0.0) },
+            fixed: Vec::new(),
         }
     }
 

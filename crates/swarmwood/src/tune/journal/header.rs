@@ -18,7 +18,11 @@ pub(in crate::tune) fn program() -> String {
 
 /// A header as a line.
 pub(in crate::tune) fn line(header: &StudyHeader) -> String {
-    let StudyTask { text, fingerprint, metric } = &header.task;
+    let StudyTask { text, fingerprint, metric, fixed } = &header.task;
+    let mut task = json!({"text": text, "fingerprint": hex(*fingerprint)});
+    if !fixed.is_empty() {
+        task["fixed"] = json!(fixed);
+    }
     let fields = [
         ("created_by", json!(program())),
         ("engine", json!(header.engine)),
@@ -27,7 +31,7 @@ pub(in crate::tune) fn line(header: &StudyHeader) -> String {
         ("parallel_trials", json!(header.parallel_trials)),
         ("folds", json!(header.folds)),
         ("prune", json!(header.prune)),
-        ("task", json!({"text": text, "fingerprint": hex(*fingerprint)})),
+        ("task", task),
         ("metric", json!({"name": metric.name, "from": metric.from})),
         ("space", space_file::to_json(&header.space)),
         ("space_fingerprint", json!(hex(header.space.fingerprint()))),
@@ -75,10 +79,24 @@ pub(in crate::tune) fn parse(line: &str) -> Result<(StudyHeader, String), String
             text: word(&task["text"], "task.text")?,
             fingerprint: fingerprint.map_err(|_| damaged("task.fingerprint"))?,
             metric,
+            fixed: fixed_values(&task["fixed"]).ok_or_else(|| damaged("task.fixed"))?,
         },
         space,
     };
     Ok((header, word(&value["created_by"], "created_by")?))
+}
+
+/// Names with their values; none in older journals.
+fn fixed_values(value: &Value) -> Option<Vec<(String, Vec<String>)>> {
+    let text = |value: &Value| value.as_str().map(str::to_string);
+    let pair = |pair: &Value| {
+        let values = pair[1].as_array()?.iter().map(text).collect::<Option<_>>()?;
+        Some((text(&pair[0])?, values))
+    };
+    match value {
+        Value::Null => Some(Vec::new()),
+        value => value.as_array()?.iter().map(pair).collect(),
+    }
 }
 
 /// The name of a key in a journal of this version.
@@ -152,7 +170,7 @@ pub(in crate::tune) fn differences(study: &StudyHeader, asked: &StudyHeader) -> 
     compare("the metric", study.task.metric.name.clone(), asked.task.metric.name.clone());
     if study.task.text != asked.task.text {
         compare("the task", format!("'{}'", study.task.text), format!("'{}'", asked.task.text));
-    } else if study.task != asked.task {
+    } else if study.task.fingerprint != asked.task.fingerprint {
         found.push(format!(
             "the data or the settings of '{}' are not those of the study",
             study.task.text

@@ -66,6 +66,7 @@ fn header(native: &NativeObjective, space: &Space, engine: &str) -> StudyHeader 
             text: "test".to_string(),
             fingerprint: native.fingerprint().unwrap(),
             metric: StudyMetric { name: "rmse".to_string(), from: None },
+            fixed: Vec::new(),
         },
     }
 }

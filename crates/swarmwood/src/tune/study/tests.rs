@@ -55,7 +55,7 @@ fn space() -> Space {
 
 fn header(folds: usize) -> StudyHeader {
     let metric = StudyMetric { name: "loss".to_string(), from: None };
-    let task = StudyTask { text: "made up".to_string(), fingerprint: 7, metric };
+    let task = StudyTask { text: "made up".to_string(), fingerprint: 7, metric, fixed: Vec::new() };
     StudyHeader {
         engine: "random".to_string(),
         engine_options: EngineOptions::DEFAULTS,
