@@ -5,6 +5,7 @@ mod progress;
 mod request;
 mod search_summary;
 mod summary;
+mod time_left;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -6,11 +6,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use swarmwood::learn::event::{Event, SearchStatus, Stage};
 
+use super::time_left::{TimeLeft, duration_text};
 use crate::console::Console;
 use crate::format::number;
 
 /// Plain lines go to log files: at most one in this time.
 const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
+/// Positions of the bar.
+const BAR_STEPS: u64 = 1000;
 
 /// Shows the steps of a training run, stage by stage.
 pub struct TrainProgress {
@@ -18,10 +22,7 @@ pub struct TrainProgress {
     bar: Option<ProgressBar>,
     stage: Option<Stage>,
     printed_at: Instant,
-    /// Seconds of the run when the stage began.
-    stage_began: f64,
-    /// Seconds of the run at the last step.
-    last_elapsed: f64,
+    time_left: TimeLeft,
     train_loss: Option<f64>,
     /// Seconds and evaluations that a resumed run starts from, for the speed of its own steps.
     resumed_at: Option<(f64, u64)>,
@@ -30,15 +31,13 @@ pub struct TrainProgress {
 impl TrainProgress {
     /// Chooses between the bar and plain lines.
     pub fn new(console: Console) -> Self {
-        let bar = (!console.quiet && stderr().is_terminal())
-            .then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
+        let bar = (!console.quiet && stderr().is_terminal()).then(progress_bar);
         TrainProgress {
             console,
             bar,
             stage: None,
             printed_at: Instant::now(),
-            stage_began: 0.0,
-            last_elapsed: 0.0,
+            time_left: TimeLeft::default(),
             train_loss: None,
             resumed_at: None,
         }
@@ -47,9 +46,10 @@ impl TrainProgress {
     /// Shows the state after a step.
     pub fn show(&mut self, event: &Event) {
         if self.stage != Some(event.stage) {
-            self.begin(event);
+            self.stage = Some(event.stage);
+            self.train_loss = None;
         }
-        self.last_elapsed = event.elapsed;
+        let left = self.time_left.update(event);
         // The training loss costs a pass over the rows and is not computed in every round; the last
         // value is close enough.
         self.train_loss = event.train.or(self.train_loss);
@@ -60,45 +60,21 @@ impl TrainProgress {
         }
 
         if let Some(bar) = &self.bar {
-            bar.set_position(event.step as u64);
-            bar.set_message(self.state(event));
-            return;
-        }
-
-        if self.printed_at.elapsed() >= BETWEEN_LINES {
-            let left = self
-                .remaining_seconds(event)
-                .map_or(String::new(), |left| format!(", {left:.0} s left"));
-            let Event { stage, step, steps, .. } = event;
-            let line = format!(
-                "{}: {} {step}/{steps}: {}{left}",
-                stage.name,
-                stage.step,
-                self.state(event)
-            );
-            self.console.line(line.trim_end_matches(": "));
+            bar.set_position((self.time_left.done() * BAR_STEPS as f64) as u64);
+            bar.set_message(self.line(event, left));
+        } else if self.printed_at.elapsed() >= BETWEEN_LINES {
+            self.console.line(&self.line(event, left));
             self.printed_at = Instant::now();
         }
     }
 
-    /// Starts a stage.
-    fn begin(&mut self, event: &Event) {
-        self.stage = Some(event.stage);
-        self.stage_began = self.last_elapsed;
-        self.train_loss = None;
-
-        if let Some(bar) = &self.bar {
-            let template = format!(
-                "{{bar:30}} {{pos}}/{{len}} {}s, {{eta}} left  {{wide_msg}}",
-                event.stage.step
-            );
-            // An invalid template falls back to the plain bar: it is no reason to stop training.
-            let style = ProgressStyle::with_template(&template)
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style);
-            bar.set_length(event.steps as u64);
-            bar.reset();
-        }
+    /// What is being done, and how long the whole run will still take.
+    fn line(&self, event: &Event, left: Option<f64>) -> String {
+        let left = left.map(|left| format!("about {} left", duration_text(left)));
+        let Event { stage, step, steps, .. } = event;
+        let step = format!("{}: {} {step}/{steps}", stage.name, stage.step);
+        let state = Some(self.state(event)).filter(|state| !state.is_empty());
+        [left, Some(step), state].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// Removes the bar.
@@ -132,13 +108,14 @@ impl TrainProgress {
         let rate = search.evaluations.saturating_sub(before) as f64 / seconds;
         (seconds > 0.0).then(|| format!("{} evaluations, {rate:.0} per second", search.evaluations))
     }
+}
 
-    /// Estimated seconds to the end of a search.
-    fn remaining_seconds(&self, event: &Event) -> Option<f64> {
-        event.search.filter(|_| event.step > 0 && event.step < event.steps)?;
-        Some(
-            (event.elapsed - self.stage_began) / event.step as f64
-                * (event.steps - event.step) as f64,
-        )
-    }
+/// A bar of the whole run beside one line, which is cut off at the width of the terminal.
+fn progress_bar() -> ProgressBar {
+    let target = ProgressDrawTarget::stderr();
+    let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), target);
+    // An invalid template falls back to the plain bar: it is no reason to stop training.
+    let style = ProgressStyle::with_template("{bar:16} {wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.with_style(style)
 }
