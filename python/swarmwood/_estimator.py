@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +27,8 @@ from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
 from swarmwood._pretrained import loaded_model
 from swarmwood._progress import Progress
+from swarmwood._rows_file import write_rows
+from swarmwood._summary import summary_html
 from swarmwood._table import categorical_mask, readable, table_of, validated
 
 #: Parameters of Python alone, which are not passed to the core.
@@ -253,6 +255,7 @@ class Estimator(BaseEstimator):
         self.validation_metrics_ = dict(result.valid_metrics)
         self.fit_notes_ = list(result.notes)
         self.search_history_ = _search_history(events)
+        self.search_report_ = result.search_report
         for warning in result.warnings:
             warnings.warn(warning, UserWarning, stacklevel=4)
         if result.interrupted:
@@ -325,6 +328,10 @@ class Estimator(BaseEstimator):
             else [str(name) for name in names]
         )
 
+    def _model_features(self) -> list[str]:
+        """Return the names of the model's features: dates are expanded to their parts."""
+        return [name for name, _ in self._model.features]
+
     def _validate_y(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:
             raise ValueError(
@@ -384,8 +391,8 @@ class Estimator(BaseEstimator):
         return self._predict_checked(X, kind, first)
 
     def _predict_checked(self, X: Any, kind: str, first: int | None = None) -> NDArray[Any]:
-        mask = np.array([levels is not None for _, levels in self._model.features], dtype=bool)
-        table = table_of(X, self._feature_names(), mask)
+        mask = np.array(self._model.categorical, dtype=bool)
+        table = table_of(X, self._feature_names(), mask if mask.any() else None)
         data, width, messages = self._model.predict(table, kind, first, self._threads())
         for message in messages:
             warnings.warn(message, UserWarning, stacklevel=4)
@@ -430,7 +437,7 @@ class Estimator(BaseEstimator):
             values = values[np.arange(len(values)), best]
         values = values[:, :-1]
         order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
-        names = np.array(self._feature_names(), dtype=object)
+        names = np.array(self._model_features(), dtype=object)
         return names[order], np.take_along_axis(values, order, axis=1)
 
     def _check_interval(self, method: str) -> None:
@@ -460,7 +467,10 @@ class Estimator(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Importance of each feature, by `importance_type`; they sum to 1."""
+        """Importance of each feature, by `importance_type`; they sum to 1.
+
+        Columns of dates have one importance per part, such as `sold.month`.
+        """
         check_is_fitted(self, "_model")
         if self.importance_type not in IMPORTANCES:
             allowed = ", ".join(IMPORTANCES)
@@ -480,7 +490,7 @@ class Estimator(BaseEstimator):
         check_is_fitted(self, "_model")
         import pandas as pd
 
-        names = self._feature_names()
+        names = self._model_features()
         rows = []
         for node in self._model.nodes():
             tree, children = node["tree"], node["children"]
@@ -508,6 +518,27 @@ class Estimator(BaseEstimator):
         """Return the trees as text."""
         check_is_fitted(self, "_model")
         return self._model.text()
+
+    def scorer(self) -> Callable[[Any], float | list[float]]:
+        """Return a function that predicts one row, without the cost of a table.
+
+        The row is an array or a sequence with one value per feature: numbers, texts of categories,
+        None or NaN for missing values. The function returns the predicted number, the probability
+        of the second of two classes, or the probabilities of three or more. It does not know
+        columns of dates.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from swarmwood import GreedyBoostClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = GreedyBoostClassifier(n_estimators=5).fit(X, y == 2)
+        >>> score = model.scorer()
+        >>> score(X[0]) == model.predict_proba(X[:1])[0, 1]
+        True
+        """
+        check_is_fitted(self, "_model")
+        return self._model.row_scorer()
 
     # -- files
 
@@ -559,6 +590,48 @@ class Estimator(BaseEstimator):
         python = sys.executable if verify or verify_if_possible or is_bundle else None
         return self._model.export(os.fspath(path), format, texts, python, is_required)
 
+    def report(
+        self, path: str | os.PathLike[str], X: Any = None, y: Any = None, *, title: str = ""
+    ) -> None:
+        """Write a page about the model: HTML in one file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The page to write.
+        X, y : default=None
+            Rows with known targets. With them the page has metrics with confidence intervals,
+            effects of the features, subgroups, and the drift of the features.
+        title : str, default=""
+            The title of the page.
+        """
+        check_is_fitted(self, "_model")
+        if (X is None) != (y is None):
+            raise parameter_error("X, y", "both are needed")
+        with tempfile.TemporaryDirectory() as directory:
+            model = os.path.join(directory, "model.json")
+            self._model.save(model)
+            arguments = [model, "--out", os.fspath(path)]
+            if X is not None:
+                rows = os.path.join(directory, "rows.csv")
+                write_rows(rows, X, y, self._model.input_columns, self._model.target)
+                # The names of columns and classes are those of the model.
+                arguments += ["--data", rows, "--delimiter", ",", "--decimal", "."]
+            arguments += ["--title", title] if title else []
+            _core.write_report(arguments)
+
+    def _repr_html_(self) -> str | None:
+        """Return a summary for notebooks; scikit-learn's diagram if the model is not fitted."""
+        if not hasattr(self, "_model"):
+            return super()._repr_html_()
+        return summary_html(self)
+
+    def _repr_mimebundle_(self, **arguments: Any) -> dict[str, Any]:
+        """Return what notebooks show."""
+        if not hasattr(self, "_model"):
+            return super()._repr_mimebundle_(**arguments)
+        return {"text/plain": repr(self), "text/html": summary_html(self)}
+
     def to_lightgbm(self) -> Any:
         """Return the same model as a `lightgbm.Booster`.
 
@@ -580,7 +653,7 @@ class Estimator(BaseEstimator):
 
     def _set_model(self, model: _core.Model) -> None:
         self._model = model
-        names = [name for name, _ in model.features]
+        names = model.input_columns
         self.n_features_in_ = len(names)
         if names != [f"x{at}" for at in range(len(names))]:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -589,6 +662,7 @@ class Estimator(BaseEstimator):
         self.n_iter_ = self.best_iteration_ = model.rounds
         self.evals_result_ = {}
         self.search_history_ = {}
+        self.search_report_ = None
 
 
 def _search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:

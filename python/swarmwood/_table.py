@@ -2,13 +2,15 @@
 
 Arrays are read in place, whatever their memory order and dtype. pandas columns are converted by
 their dtype; Polars, pyarrow and other libraries with Arrow support are read through the Arrow C
-stream. Sparse matrices are read as columns (CSC), and are never made dense as a whole: cells that
-are not stored are zeros, and NaN is missing. Strings, categories and (in data frames) booleans
-become categories; all else must be numerical.
+stream. Columns of dates and times are expanded by the core; times with a zone are read as
+universal times. Sparse matrices are read as columns (CSC), and are never made dense as a whole:
+cells that are not stored are zeros, and NaN is missing. Strings, categories and (in data frames)
+booleans become categories; all else must be numerical.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,8 @@ def is_sparse(X: Any) -> bool:
 
 def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Validate X as scikit-learn does: shape, dtype, names and number of features."""
+    if not reset and _is_plain(estimator, X):
+        return X
     if not is_frame(X):
         return validate_data(
             estimator,
@@ -60,6 +64,21 @@ def validated(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required."
         )
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _is_plain(estimator: Any, X: Any) -> bool:
+    """Whether scikit-learn would return X as it is: an array of doubles of the right shape.
+
+    Its validation takes longer than the prediction of one row.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def table_of(X: Any, names: list[str], categorical: NDArray[np.bool_] | None = None) -> _core.Table:
@@ -139,12 +158,14 @@ def _add_series(table: _core.Table, name: str, series: Any) -> None:
         plain = isinstance(dtype, np.dtype)
         values = series.to_numpy() if plain else series.to_numpy(dtype=np.float64, na_value=np.nan)
         table.add_numbers(name, readable(values))
+    elif kind == "M":
+        table.add_dates(name, _seconds(series))
     elif kind == "O":
         _add_objects(table, name, series)
     else:
         raise TypeError(
             f"column {name!r} has the type {dtype}, which is neither a number nor a "
-            "string nor a category; convert the column or drop it"
+            "string nor a category nor a date; convert the column or drop it"
         )
 
 
@@ -168,9 +189,23 @@ def _add_objects(table: _core.Table, name: str, series: Any) -> None:
     if any(has_text):
         table.add_codes(name, codes, [category_text(level) for level in levels])
         return
+    if len(levels) > 0 and all(isinstance(level, date) for level in levels):
+        import pandas as pd
+
+        dates = pd.to_datetime(pd.Series(levels), utc=True)
+        table.add_dates(name, np.append(_seconds(dates), np.nan)[codes])
+        return
     # Numbers of dtype object; anything else raises as in scikit-learn.
     numbers = np.array([float(level) for level in levels] + [np.nan])
     table.add_numbers(name, numbers[codes])
+
+
+def _seconds(series: Any) -> NDArray[np.float64]:
+    """Return the seconds since the start of 1970 of a pandas series of datetimes."""
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    moments = series.to_numpy().astype("datetime64[us]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
 
 
 def _numbers_of(X: Any, at: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
 import os
@@ -102,6 +103,15 @@ class Tuner:
         self._asked: dict[int, dict[str, Any]] = {}
         self._told: dict[int, float | None] = {}
         self._added: list[tuple[dict[str, Any], float | None]] = []
+
+    def __repr__(self) -> str:
+        """Return the engine, the parameters, and how the search stands."""
+        names = ", ".join(self._space.parameters)
+        told = sum(value is not None for value in self._told.values())
+        state = f"{told} of {len(self._asked)} trials told"
+        with contextlib.suppress(NotFittedError):
+            state += f", best {self.best_.value:.6g}"
+        return f"Tuner(engine={self.engine!r}, seed={self.seed}, parameters=[{names}]; {state})"
 
     @overload
     def ask(self) -> Trial: ...

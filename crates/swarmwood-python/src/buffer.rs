@@ -73,6 +73,16 @@ pub fn columns(array: &Bound<'_, PyAny>) -> PyResult<Vec<StridedColumn>> {
     Ok((0..count).map(column).collect())
 }
 
+/// The values of an array of one dimension.
+pub fn single_row(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let mut values = Vec::new();
+    match columns(array)?.as_slice() {
+        [column] => column.numbers(&RowSelection::Range(0..column.rows()), &mut values),
+        _ => return Err(PyValueError::new_err("expected an array of one dimension")),
+    }
+    Ok(values)
+}
+
 fn cell_type(buffer: &PyUntypedBuffer) -> PyResult<CellType> {
     Ok(match ElementType::from_format(buffer.format()) {
         ElementType::Float { bytes: 4 } => CellType::F32,

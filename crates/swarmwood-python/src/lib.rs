@@ -7,9 +7,11 @@
 mod arrow;
 mod buffer;
 mod cluster;
+mod command_line;
 mod compression;
 mod custom_loss;
 mod custom_metric;
+mod effects;
 mod engine;
 mod errors;
 mod model;
@@ -18,6 +20,9 @@ mod panic_injection;
 mod parameters;
 mod plot_data;
 mod point_dict;
+mod prediction_buffer;
+mod row_scorer;
+mod search_report;
 mod signals;
 mod sparse;
 mod study;
@@ -30,7 +35,11 @@ mod _core {
     #[pymodule_export]
     use super::cluster::{PyShardHost, encode_rows, host_count, occurring_texts, sample_places};
     #[pymodule_export]
+    use super::command_line::{run_command_line, write_report};
+    #[pymodule_export]
     use super::compression::compress;
+    #[pymodule_export]
+    use super::effects::effect;
     #[pymodule_export]
     use super::engine::{PyEngine, check_engine_options, default_engine, engine_list, engines};
     #[pymodule_export]
@@ -43,6 +52,8 @@ mod _core {
     use super::parameters::{methods, parameters};
     #[pymodule_export]
     use super::plot_data::{plot_column, plot_tree};
+    #[pymodule_export]
+    use super::row_scorer::PyRowScorer;
     #[pymodule_export]
     use super::study::{parameter_importances, read_study};
     #[pymodule_export]

@@ -11,14 +11,16 @@ use swarmwood::export::{
     VerifyRequest, choose_format, is_bundle, write_bundle, write_export,
 };
 use swarmwood::model::export::{ExportContent, ExportInput, ExportOptions, export_text, find};
-use swarmwood::model::predict::Predictions;
 use swarmwood::model::{
     self as core, Child, Shape, SingleTree, SingleTreeError, Test, TextOptions, format,
 };
 use swarmwood::predict::Scorer;
-use swarmwood::{Error, Result, read, store};
+use swarmwood::read::Columns;
+use swarmwood::{read, store};
 
 use crate::errors::{guarded, python_error};
+use crate::prediction_buffer::{PredictionBuffer, PredictionOutput};
+use crate::row_scorer::PyRowScorer;
 use crate::table::PyTable;
 
 /// A trained model.
@@ -55,37 +57,8 @@ pub fn single_tree(model: &core::Model) -> PyResult<SingleTree<'_>> {
     })
 }
 
-/// What a model is to predict.
-#[derive(Clone, Copy)]
-enum PredictionOutput {
-    Numbers,
-    Classes,
-    Probabilities,
-    RawScores,
-    Leaves,
-    Contributions,
-    Intervals,
-    Sets,
-}
-
-impl PredictionOutput {
-    fn from_name(name: &str) -> PyResult<PredictionOutput> {
-        Ok(match name {
-            "numbers" => PredictionOutput::Numbers,
-            "classes" => PredictionOutput::Classes,
-            "probabilities" => PredictionOutput::Probabilities,
-            "raw" => PredictionOutput::RawScores,
-            "leaves" => PredictionOutput::Leaves,
-            "contributions" => PredictionOutput::Contributions,
-            "intervals" => PredictionOutput::Intervals,
-            "sets" => PredictionOutput::Sets,
-            other => {
-                let message = format!("there are no predictions of the kind '{other}'");
-                return Err(PyValueError::new_err(message));
-            }
-        })
-    }
-}
+/// Up to so many rows are predicted one by one.
+const FEW_ROWS: usize = 8;
 
 /// A node or a leaf of a tree, as a dictionary.
 #[derive(IntoPyObject)]
@@ -292,6 +265,29 @@ impl PyModel {
             .collect()
     }
 
+    /// Names of the columns that are read: the features, and dates instead of their parts.
+    #[getter]
+    fn input_columns(&self) -> Vec<String> {
+        self.model.schema.input_columns()
+    }
+
+    /// Whether each input column is categorical.
+    #[getter]
+    fn categorical(&self) -> Vec<bool> {
+        let sources = self.model.schema.sources();
+        let features = self.model.schema.features.iter().zip(sources);
+        let inputs = features.filter_map(|(feature, source)| match source {
+            core::FeatureSource::Date(date, part) if date.parts.first() != Some(&part) => None,
+            _ => Some(matches!(feature.kind, core::Kind::Category { .. })),
+        });
+        inputs.collect()
+    }
+
+    /// A scorer of single rows.
+    fn row_scorer(&self) -> PyResult<PyRowScorer> {
+        guarded(|| PyRowScorer::new(Arc::clone(&self.model)))
+    }
+
     /// The same model with other feature names.
     fn with_feature_names(&self, names: Vec<String>) -> PyResult<PyModel> {
         guarded(|| {
@@ -423,9 +419,17 @@ impl PyModel {
             let (columns, model) = (table.columns(), Arc::clone(&self.model));
             let (values, rows, warnings) = py
                 .detach(|| {
-                    let scorer = Scorer::new(&model, first, threads)?;
                     let mut values = PredictionBuffer::default();
                     let mut rows = 0;
+                    if Columns::rows(&*columns) <= FEW_ROWS && first.is_none() && kind.is_plain() {
+                        let warnings =
+                            read::borrowed_scoring(columns, &model.schema, &mut |chunk| {
+                                rows += chunk.rows;
+                                values.add_few(&model, kind, chunk)
+                            })?;
+                        return Ok((values, rows, warnings));
+                    }
+                    let scorer = Scorer::new(&model, first, threads)?;
                     let warnings = read::borrowed_scoring(columns, &model.schema, &mut |chunk| {
                         rows += chunk.rows;
                         values.add(&scorer, kind, chunk)
@@ -498,72 +502,5 @@ impl PyModel {
             }));
         }
         records
-    }
-}
-
-/// The predictions so far.
-#[derive(Default)]
-struct PredictionBuffer {
-    doubles: Vec<f64>,
-    numbers: Vec<u32>,
-}
-
-impl PredictionBuffer {
-    fn add(
-        &mut self,
-        scorer: &Scorer<'_>,
-        kind: PredictionOutput,
-        chunk: &swarmwood::learn::data::Chunk,
-    ) -> Result<()> {
-        let unavailable = || Error::Run("the model has no such predictions".to_string());
-        match kind {
-            PredictionOutput::RawScores => self.doubles.extend(scorer.raw(chunk)?),
-            PredictionOutput::Contributions => self.doubles.extend(scorer.contributions(chunk)?),
-            PredictionOutput::Leaves => self.numbers.extend(scorer.leaves(chunk)?),
-            PredictionOutput::Intervals => {
-                self.doubles.extend(scorer.intervals(chunk)?.ok_or_else(unavailable)?);
-            }
-            _ => match (kind, scorer.predictions(chunk)?) {
-                (PredictionOutput::Numbers, Predictions::Numbers(numbers)) => {
-                    self.doubles.extend(numbers)
-                }
-                (PredictionOutput::Probabilities, Predictions::Classes { probabilities, .. }) => {
-                    self.doubles.extend(probabilities);
-                }
-                (PredictionOutput::Sets, Predictions::Classes { probabilities, .. })
-                    if scorer.class_sets().is_some() =>
-                {
-                    let model = scorer.model();
-                    let classes = model.schema.target.kind.classes().len();
-                    for row in probabilities.chunks_exact(classes.max(1)) {
-                        let set = model.class_set(row).unwrap_or_default();
-                        self.numbers.extend(set.into_iter().map(u32::from));
-                    }
-                }
-                (PredictionOutput::Classes, Predictions::Classes { classes, .. }) => {
-                    self.numbers.extend(classes)
-                }
-                _ => return Err(unavailable()),
-            },
-        }
-        Ok(())
-    }
-
-    fn len(&self) -> usize {
-        self.doubles.len() + self.numbers.len()
-    }
-
-    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
-        let length = size_of_val(&self.doubles[..]) + size_of_val(&self.numbers[..]);
-        PyByteArray::new_with(py, length, |bytes| {
-            let (doubles, numbers) = bytes.split_at_mut(size_of_val(&self.doubles[..]));
-            for (bytes, value) in doubles.chunks_exact_mut(8).zip(&self.doubles) {
-                bytes.copy_from_slice(&value.to_ne_bytes());
-            }
-            for (bytes, value) in numbers.chunks_exact_mut(4).zip(&self.numbers) {
-                bytes.copy_from_slice(&value.to_ne_bytes());
-            }
-            Ok(())
-        })
     }
 }

@@ -44,9 +44,12 @@ pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<Plo
                     (f64::from(*class), probabilities.clone())
                 }
             });
+            let covers = single.tree.leaves.iter().enumerate().map(|(at, leaf)| {
+                single.model.leaf_rows(0, at).map_or(leaf.cover, |rows| rows as f64)
+            });
             let leaves = predicted
-                .zip(&single.tree.leaves)
-                .map(|((value, probabilities), leaf)| (value, probabilities, leaf.cover));
+                .zip(covers)
+                .map(|((value, probabilities), cover)| (value, probabilities, cover));
             return Ok((nodes(model, &single.tree), leaves.collect(), rows, None));
         };
         let Some(member) = model.members().get(at) else {
@@ -57,7 +60,11 @@ pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<Plo
             return Err(PyValueError::new_err(message));
         };
         let tree = member.shape.to_tree();
-        let leaves = tree.leaves.iter().map(|leaf| (leaf.value, Vec::new(), leaf.cover)).collect();
+        let leaves = tree.leaves.iter().enumerate().map(|(leaf_at, leaf)| {
+            let cover = model.leaf_rows(at, leaf_at).map_or(leaf.cover, |rows| rows as f64);
+            (leaf.value, Vec::new(), cover)
+        });
+        let leaves = leaves.collect();
         Ok((nodes(model, &tree), leaves, rows, Some(member.output)))
     })
 }

@@ -68,6 +68,8 @@ pub struct ColumnTable {
     rows: usize,
     fields: Vec<Field>,
     features: Vec<ColumnSource>,
+    /// By feature, whether it holds dates, as seconds since the start of 1970.
+    dates: Vec<bool>,
     target: Option<ColumnSource>,
     weight: Option<ColumnSource>,
     /// Whether reading panics, for a test.
@@ -95,6 +97,10 @@ impl Columns for ColumnTable {
             TableColumn::Weight => self.weight.as_ref(),
         };
         source.into_iter().for_each(|source| source.numbers(rows, out));
+    }
+
+    fn is_date(&self, feature: usize) -> bool {
+        self.dates.get(feature) == Some(&true)
     }
 
     fn codes(&self, feature: usize, rows: &RowSelection<'_>, out: &mut Vec<u32>) {
@@ -134,6 +140,7 @@ impl PyTable {
         let columns = self.columns_mut()?;
         check_rows(columns.rows, &source)?;
         columns.fields.push(Field { name, texts: levels });
+        columns.dates.push(matches!(&source, ColumnSource::Arrow(column) if column.is_date()));
         columns.features.push(source);
         Ok(())
     }
@@ -222,6 +229,17 @@ impl PyTable {
         guarded(|| self.add(name, None, single_column(array)?))
     }
 
+    /// Adds an array of seconds since the start of 1970 as a feature of dates.
+    fn add_dates(&mut self, name: String, seconds: &Bound<'_, PyAny>) -> PyResult<()> {
+        guarded(|| {
+            self.add(name, None, single_column(seconds)?)?;
+            if let Some(last) = self.columns_mut()?.dates.last_mut() {
+                *last = true;
+            }
+            Ok(())
+        })
+    }
+
     /// Adds a categorical feature: an array of codes and the levels they stand for; negative codes
     /// are missing.
     fn add_codes(
@@ -254,6 +272,7 @@ impl PyTable {
                 return Err(PyValueError::new_err(format!("there is no feature {at}")));
             }
             columns.fields[at].texts = Some(levels);
+            columns.dates[at] = false;
             columns.features[at] = source;
             Ok(())
         })

@@ -25,6 +25,7 @@ use crate::errors::{guarded, python_error};
 use crate::model::PyModel;
 use crate::names::PythonNotation;
 use crate::parameters::param_value;
+use crate::search_report::search_report;
 use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
 
@@ -252,6 +253,12 @@ impl FitResult {
     #[getter]
     fn watched_metrics(&self) -> Vec<Vec<(&'static str, f64)>> {
         self.trained.watched_metrics.clone()
+    }
+
+    /// What the search chose, and why; `None` if the method does not search.
+    #[getter]
+    fn search_report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        guarded(|| search_report(py, &self.trained))
     }
 
     /// Every step of the run, one list per column.

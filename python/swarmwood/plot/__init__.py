@@ -13,7 +13,7 @@ plot with `ax.figure.savefig("plot.png")`, or create the axes with pyplot and sh
 'Tree for target: 3 leaves, 150 training rows'
 
 - Search: `convergence`, `diversity`, `coefficients`, `search`.
-- Model: `tree`, `decision_map`, `importance`, `learning_curve`.
+- Model: `tree`, `decision_map`, `importance`, `effects`, `waterfall`, `learning_curve`.
 - Tuning: `tuning_history`, `tuning_importance`, `tuning_parallel`, `tuning_slice`, `tuning_slices`.
 """
 
@@ -22,6 +22,7 @@ try:
 except ImportError as error:  # pragma: no cover - the tests have it
     raise ImportError("swarmwood.plot needs matplotlib: pip install swarmwood[plot]") from error
 
+from swarmwood.plot._effects import effects, waterfall
 from swarmwood.plot._map import decision_map
 from swarmwood.plot._model import importance, learning_curve
 from swarmwood.plot._search import coefficients, convergence, diversity, search
@@ -41,6 +42,7 @@ __all__ = [
     "convergence",
     "decision_map",
     "diversity",
+    "effects",
     "importance",
     "learning_curve",
     "search",
@@ -50,4 +52,5 @@ __all__ = [
     "tuning_parallel",
     "tuning_slice",
     "tuning_slices",
+    "waterfall",
 ]

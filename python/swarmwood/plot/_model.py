@@ -60,8 +60,8 @@ def importance(
     ).values()
     for model in estimators:
         check_is_fitted(model, "_model")
-    names = estimators[0]._feature_names()
-    if any(model._feature_names() != names for model in estimators):
+    names = estimators[0]._model_features()
+    if any(model._model_features() != names for model in estimators):
         raise ValueError(
             "the models were fitted to different features; their importances cannot be averaged"
         )

@@ -32,6 +32,12 @@ enum NumberType {
     F16,
     F32,
     F64,
+    /// Days since the start of 1970 in 32 bits.
+    Days,
+    /// Parts of seconds since then in 64 bits: so many per second.
+    Moment {
+        per_second: u32,
+    },
     /// Nulls alone.
     Null,
 }
@@ -219,6 +225,7 @@ fn dictionary(
 /// A value as the text of a level: `None` for unsupported types, `Some(None)` for a null.
 fn level_text(array: &ArrowArray, format: &str, index: usize) -> Option<Option<String>> {
     match number_type(format) {
+        Some(NumberType::Days | NumberType::Moment { .. }) => None,
         Some(kind) if array.is_valid(index) => {
             Some(Some(number_at(array, kind, index).to_string()))
         }
@@ -283,7 +290,16 @@ fn number_type(format: &str) -> Option<NumberType> {
         "f" => NumberType::F32,
         "g" => NumberType::F64,
         "n" => NumberType::Null,
-        _ => return None,
+        "tdD" => NumberType::Days,
+        "tdm" => NumberType::Moment { per_second: 1000 },
+        // The name of a zone may follow: such times are universal times.
+        _ => match format.get(..4)? {
+            "tss:" => NumberType::Moment { per_second: 1 },
+            "tsm:" => NumberType::Moment { per_second: 1000 },
+            "tsu:" => NumberType::Moment { per_second: 1_000_000 },
+            "tsn:" => NumberType::Moment { per_second: 1_000_000_000 },
+            _ => return None,
+        },
     })
 }
 
@@ -303,6 +319,10 @@ fn number_at(array: &ArrowArray, number_type: NumberType, index: usize) -> f64 {
             NumberType::F16 => half(array.value::<u16>(1, index)),
             NumberType::F32 => f64::from(array.value::<f32>(1, index)),
             NumberType::F64 => array.value::<f64>(1, index),
+            NumberType::Days => f64::from(array.value::<i32>(1, index)) * 86_400.0,
+            NumberType::Moment { per_second } => {
+                array.value::<i64>(1, index) as f64 / f64::from(per_second)
+            }
             NumberType::Null => f64::NAN,
         }
     }
@@ -323,6 +343,11 @@ fn half(bits: u16) -> f64 {
 impl ArrowNumbers {
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Whether the numbers are seconds since the start of 1970.
+    pub fn is_date(&self) -> bool {
+        matches!(self.number_type, NumberType::Days | NumberType::Moment { .. })
     }
 
     /// Appends numbers to `out`; nulls are NaN.

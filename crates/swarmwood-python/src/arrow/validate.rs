@@ -213,7 +213,15 @@ fn check_codes(
     values: usize,
 ) -> Validity {
     let kind = match number_type(format) {
-        Some(NumberType::F16 | NumberType::F32 | NumberType::F64 | NumberType::Null) | None => {
+        None
+        | Some(
+            NumberType::F16
+            | NumberType::F32
+            | NumberType::F64
+            | NumberType::Null
+            | NumberType::Days
+            | NumberType::Moment { .. },
+        ) => {
             return Err(format!("its codes have the type '{format}', must be integers"));
         }
         Some(kind) => kind,
