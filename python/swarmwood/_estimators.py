@@ -88,6 +88,10 @@ class GreedyBoostClassifier(Rules, Classifier):
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
         Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. A string such as 'age<=25' or 'region in
+        {a,b}', or a nested dict with feature, threshold or in, missing, left and right.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. A whole number from 0 to 1048576.
@@ -166,6 +170,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         eval_metric: Any = "auto",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -206,6 +211,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -318,6 +324,10 @@ class GreedyBoostRegressor(Rules, Regressor):
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
         Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. A string such as 'age<=25' or 'region in
+        {a,b}', or a nested dict with feature, threshold or in, missing, left and right.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. A whole number from 0 to 1048576.
@@ -391,6 +401,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         eval_metric: Any = "auto",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -431,6 +442,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.eval_metric = eval_metric
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -521,6 +533,11 @@ class SwarmBoostClassifier(Rules, Classifier):
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
         Only with swarm. Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. Only with swarm. A string such as
+        'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold or in, missing,
+        left and right.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. Only with swarm. A whole number from 0 to 1048576.
@@ -637,6 +654,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -682,6 +700,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -800,6 +819,11 @@ class SwarmBoostRegressor(Rules, Regressor):
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
         Only with swarm. Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. Only with swarm. A string such as
+        'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold or in, missing,
+        left and right.
     max_features : int, default=0
         Maximum number of features that the model uses; which ones is part of the search; 0 is
         no limit. Only with swarm. A whole number from 0 to 1048576.
@@ -909,6 +933,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
         max_features: int = 0,
         feature_cost: Any = None,
         max_feature_cost: float = 0.0,
@@ -954,6 +979,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
         self.max_features = max_features
         self.feature_cost = feature_cost
         self.max_feature_cost = max_feature_cost
@@ -1090,7 +1116,21 @@ class SwarmTreeClassifier(SingleTree, Classifier):
     interaction_cst : Any, default=None
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
-        Only with cart. Or a list of lists or sets of feature names or positions.
+        Only with swarm-tree, cart. Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. Only with swarm-tree, cart. A string
+        such as 'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold or in,
+        missing, left and right.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. Only with swarm-tree, cart. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. Only with
+        swarm-tree, cart. A dict of feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. Only with
+        swarm-tree, cart. A number from 0.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -1186,6 +1226,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
@@ -1232,6 +1276,10 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
@@ -1335,7 +1383,21 @@ class SwarmTreeRegressor(SingleTree, Regressor):
     interaction_cst : Any, default=None
         Which features may interact: those on one path of a tree must all be in one group, where
         * is every feature that no group names; features in no group are a group of their own.
-        Only with cart. Or a list of lists or sets of feature names or positions.
+        Only with swarm-tree, cart. Or a list of lists or sets of feature names or positions.
+    first_split : Any, default=None
+        Splits that every tree begins with; rows that fulfil the condition go left, and the side
+        of missing values is chosen if it is not given. Only with swarm-tree, cart. A string
+        such as 'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold or in,
+        missing, left and right.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. Only with swarm-tree, cart. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. Only with
+        swarm-tree, cart. A dict of feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. Only with
+        swarm-tree, cart. A number from 0.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -1413,6 +1475,10 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         validation_fraction: float = 0.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
+        first_split: Any = None,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
@@ -1451,6 +1517,10 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.validation_fraction = validation_fraction
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst
+        self.first_split = first_split
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
@@ -1506,6 +1576,14 @@ class TreeSumClassifier(Rules, Classifier):
         three or more classes).
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. A dict of
+        feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. A number from 0.
     threshold : float, default=0.5
         Two classes: the second one is predicted where its probability is greater than this. A
         number above 0, below 1.
@@ -1553,6 +1631,9 @@ class TreeSumClassifier(Rules, Classifier):
         random_state: Any = None,
         objective: str = "auto",
         validation_fraction: float = 0.0,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         threshold: float = 0.5,
         threshold_for: str | None = None,
         interval: float = 0.0,
@@ -1574,6 +1655,9 @@ class TreeSumClassifier(Rules, Classifier):
         self.random_state = random_state
         self.objective = objective
         self.validation_fraction = validation_fraction
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.threshold = threshold
         self.threshold_for = threshold_for
         self.interval = interval
@@ -1637,6 +1721,14 @@ class TreeSumRegressor(Rules, Regressor):
         (Poisson) and 2 (gamma). A number above 1, below 2.
     validation_fraction : float, default=0.0
         Share of the training rows held out for validation; 0 is none. A number from 0, below 1.
+    max_features : int, default=0
+        Maximum number of features that the model uses; which ones is part of the search; 0 is
+        no limit. A whole number from 0 to 1048576.
+    feature_cost : Any, default=None
+        Cost of using a feature in the model, once; 1 for features that are not named. A dict of
+        feature names, or a list with one value per feature.
+    max_feature_cost : float, default=0.0
+        Maximum total cost of the features that the model uses; 0 is no limit. A number from 0.
     interval : float, default=0.0
         Share of future targets that prediction intervals contain, or of future rows whose class
         is in their prediction set; 0 stores neither. A number from 0, below 1.
@@ -1679,6 +1771,9 @@ class TreeSumRegressor(Rules, Regressor):
         quantile: float = 0.5,
         tweedie_power: float = 1.5,
         validation_fraction: float = 0.0,
+        max_features: int = 0,
+        feature_cost: Any = None,
+        max_feature_cost: float = 0.0,
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
@@ -1700,6 +1795,9 @@ class TreeSumRegressor(Rules, Regressor):
         self.quantile = quantile
         self.tweedie_power = tweedie_power
         self.validation_fraction = validation_fraction
+        self.max_features = max_features
+        self.feature_cost = feature_cost
+        self.max_feature_cost = max_feature_cost
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
