@@ -14,7 +14,6 @@ const PYTHON_NAMES: &[(&str, &str)] = &[
     ("metric", "eval_metric"),
     ("seed", "random_state"),
     ("threads", "n_jobs"),
-    ("balanced", "class_weight"),
     ("monotone", "monotonic_cst"),
     ("interactions", "interaction_cst"),
     ("categorical", "categorical_features"),

@@ -1,8 +1,8 @@
 //! One policy for extreme values, whatever the method: targets that cannot be computed with are
 //! refused with a remedy, and others train as if they were scaled to ordinary numbers.
 
-use swarmwood::params::{Method, Params, ValidParams};
-use swarmwood::read::{self, ReadOptions, Rows, Source};
+use swarmwood::params::{LearnerOutput, Method, Params, ValidParams};
+use swarmwood::read::{self, ClassWeight, ReadOptions, Rows, Source};
 use swarmwood::search::rng::Stream;
 use swarmwood::train;
 
@@ -148,12 +148,16 @@ fn uneven_weights_do_not_keep_a_search_from_ending() {
 #[test]
 fn a_class_without_weight_can_be_balanced() {
     let csv = b"a,w,y\n1,1,p\n1,1e-20,q\n2,0.001,r\n0,0,s\n3,0,s\n";
-    let options =
-        ReadOptions { target: "y".into(), weight: Some("w".into()), ..ReadOptions::default() };
+    let options = ReadOptions {
+        target: "y".into(),
+        weight: Some("w".into()),
+        class_weight: Some(ClassWeight::Balanced),
+        ..ReadOptions::default()
+    };
     let rows = read::training(&Source::Bytes("classes.csv".into(), csv), &options).unwrap();
-    for &method in Method::ALL.iter().filter(|method| method.spec().uses("balanced")) {
+    let of_one_tree = |method: &&Method| method.spec().output == LearnerOutput::SingleTree;
+    for &method in Method::ALL.iter().filter(of_one_tree) {
         let mut params = Params::of(method);
-        params.set("balanced", "true").unwrap();
         params.set("threads", "1").unwrap();
         if method.spec().uses("iterations") {
             params.set("iterations", "2").unwrap();

@@ -106,7 +106,7 @@ fn costs_and_class_balance_change_predictions() {
         predicted_positives("--guard=false --costs 0,1;20,0"),
     );
     assert!(costly > plain, "{costly} {plain}");
-    predicted_positives("--balanced");
+    predicted_positives("--class-weight balanced");
 }
 
 #[test]

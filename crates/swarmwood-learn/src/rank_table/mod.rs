@@ -279,13 +279,6 @@ impl RankTable {
     pub fn constraints(&self) -> &Constraints {
         &self.constraints
     }
-
-    /// The same rows with other weights.
-    #[must_use]
-    pub fn with_weight(mut self, weight: Vec<f64>) -> Self {
-        self.weight = weight;
-        self
-    }
 }
 
 impl RankColumn {

@@ -151,10 +151,6 @@ pub(super) fn check_single_tree(params: &Params, violations: &mut Vec<Violation>
     if params.thresholds == 1 {
         violations.push(violation("thresholds", "is 1, must be 0 (all) or at least 2"));
     }
-    if !params.costs.rows().is_empty() && params.balanced {
-        let message = "cannot be used with costs, which say what classes weigh";
-        violations.push(violation("balanced", message));
-    }
 }
 
 /// Particle swarms over one tree; `full` if every place of the tree is a dimension.

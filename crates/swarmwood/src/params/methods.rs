@@ -274,7 +274,6 @@ const SWARM_TREE: LearnerSpec = LearnerSpec {
         "max_leaves",
         "budget",
         "criterion",
-        "balanced",
         "costs",
         "min_leaf",
         "thresholds",
@@ -309,7 +308,6 @@ const CART: LearnerSpec = LearnerSpec {
         "depth",
         "max_leaves",
         "criterion",
-        "balanced",
         "costs",
         "min_leaf",
         "thresholds",
@@ -342,7 +340,6 @@ const APSO_TREE: LearnerSpec = LearnerSpec {
     parameters: &[
         "depth",
         "max_leaves",
-        "balanced",
         "min_leaf",
         "thresholds",
         "prune",
@@ -368,15 +365,7 @@ const APSO_TREE: LearnerSpec = LearnerSpec {
 const TSO_TREE: LearnerSpec = LearnerSpec {
     name: "tso-tree",
     help: "one tree whose nodes take the symbols of greatest score, as published (TSO)",
-    parameters: &[
-        "depth",
-        "balanced",
-        "thresholds",
-        "population",
-        "iterations",
-        "fitness",
-        "sensitivity",
-    ],
+    parameters: &["depth", "thresholds", "population", "iterations", "fitness", "sensitivity"],
     targets: TargetSupport::Classes,
     tuned_sizes: &[("depth", 2, 6)],
     defaults: |base| Params { depth: 3, iterations: 200, ..base },
@@ -392,7 +381,6 @@ const SPLIT_TREE: LearnerSpec = LearnerSpec {
     parameters: &[
         "trees",
         "depth",
-        "balanced",
         "thresholds",
         "learning_rate",
         "lambda",

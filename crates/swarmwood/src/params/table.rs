@@ -325,9 +325,6 @@ table! {
     /// split criterion of a single tree
     criterion: Criterion = Criterion::Auto,
         Tree, AllowedValues::Choices(Criterion::CHOICES), aliases [], only [];
-    /// whether rows are weighted so that every class counts the same
-    balanced: bool = false,
-        Tree, AllowedValues::Switch, aliases [], only [];
     /// misclassification costs, one row per true class, one column per predicted class: with
     /// '0,1;5,0' misclassifying the second class costs five times as much
     costs: Matrix = Matrix::default(),

@@ -198,26 +198,9 @@ fn rank(job: &Job<'_>, chunk: &Chunk, context: Context<'_>) -> RankTable {
         thresholds => thresholds + 1,
     };
     let features = &job.rows.schema.features;
-    let table = RankTable::in_context(chunk, features, classes, max_codes, context)
+    RankTable::in_context(chunk, features, classes, max_codes, context)
         .with_constraints(job.constraints.clone())
-        .with_given_thresholds(&chunk.columns);
-    if job.params.balanced { balance(table) } else { table }
-}
-
-/// Weights under which every class counts the same.
-fn balance(table: RankTable) -> RankTable {
-    let RankTarget::Classes { of_row, count } = table.target() else { return table };
-    let mut totals = vec![0.0; *count];
-    (0..).zip(of_row).for_each(|(row, &class)| totals[usize::from(class)] += table.weight(row));
-    let held = totals.iter().filter(|&&total| total > 0.0).count() as f64;
-    let share = table.total_weight() / held;
-    let weight = |(row, &class): (u32, &u16)| match totals[usize::from(class)] {
-        // Nothing can be balanced where nothing weighs.
-        0.0 => 0.0,
-        total => table.weight(row) * share / total,
-    };
-    let weight = (0..).zip(of_row).map(weight).collect();
-    table.with_weight(weight)
+        .with_given_thresholds(&chunk.columns)
 }
 
 pub(super) fn limits(params: &Params) -> TreeLimits {
