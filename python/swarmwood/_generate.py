@@ -217,7 +217,13 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
     if entry["name"] == "seed":
         notes.append("None is 0: the same data give the same model")
     else:
-        if default == "None" and entry["kind"] not in ("matrix", "features", "groups", "splits", "text"):
+        if default == "None" and entry["kind"] not in (
+            "matrix",
+            "features",
+            "groups",
+            "splits",
+            "text",
+        ):
             by_value: dict[str, list[str]] = {}
             for method, value in defaults.items():
                 by_value.setdefault(value, []).append(method)

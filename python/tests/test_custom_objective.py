@@ -107,9 +107,7 @@ def test_classes() -> None:
     # What computes the same to the bit gives the same model.
     same = {"n_estimators": 20, "max_depth": 3, "objective": logistic_in_single_precision}
     own = GreedyBoostClassifier(**same).fit(X, two)
-    np.testing.assert_allclose(
-        own.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(own.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-12)
 
     three = np.array(["a", "b", "c"])[np.digitize(y, np.quantile(y, [0.3, 0.6]))]
     expected = GreedyBoostClassifier(n_estimators=5, max_depth=3).fit(X, three)

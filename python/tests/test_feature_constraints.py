@@ -72,7 +72,9 @@ def test_trees_begin_with_the_first_split(rows, kind, split):
     assert not np.array_equal(model.predict(x), other.predict(x))
 
 
-@pytest.mark.parametrize("split", ["b<3", "z<=3", {"feature": "b"}, {"feature": 9, "threshold": 1}, 3])
+@pytest.mark.parametrize(
+    "split", ["b<3", "z<=3", {"feature": "b"}, {"feature": 9, "threshold": 1}, 3]
+)
 def test_first_splits_that_cannot_be_made_are_refused(rows, split):
     with pytest.raises((ParameterError, ValueError), match="first_split"):
         GreedyBoostRegressor(first_split=split).fit(*rows)
