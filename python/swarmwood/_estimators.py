@@ -115,6 +115,9 @@ class GreedyBoostClassifier(Rules, Classifier):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -178,6 +181,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         threshold_for: str | None = None,
         interval: float = 0.0,
         points: str | None = None,
+        integer_leaves: int = 0,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -219,6 +223,7 @@ class GreedyBoostClassifier(Rules, Classifier):
         self.threshold_for = threshold_for
         self.interval = interval
         self.points = points
+        self.integer_leaves = integer_leaves
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -347,6 +352,9 @@ class GreedyBoostRegressor(Rules, Regressor):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     rate_drop : float, default=0.1
         Probability that an earlier round is dropped, of which at least one is; 0 drops none. A
         number from 0 to 1.
@@ -408,6 +416,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
+        integer_leaves: int = 0,
         rate_drop: float = 0.1,
         skip_drop: float = 0.5,
         max_drop: int = 50,
@@ -449,6 +458,7 @@ class GreedyBoostRegressor(Rules, Regressor):
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
+        self.integer_leaves = integer_leaves
         self.rate_drop = rate_drop
         self.skip_drop = skip_drop
         self.max_drop = max_drop
@@ -562,6 +572,9 @@ class SwarmBoostClassifier(Rules, Classifier):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -662,6 +675,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         threshold_for: str | None = None,
         interval: float = 0.0,
         points: str | None = None,
+        integer_leaves: int = 0,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -708,6 +722,7 @@ class SwarmBoostClassifier(Rules, Classifier):
         self.threshold_for = threshold_for
         self.interval = interval
         self.points = points
+        self.integer_leaves = integer_leaves
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -844,6 +859,9 @@ class SwarmBoostRegressor(Rules, Regressor):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with sgbdt, sgbdt-bins,
@@ -940,6 +958,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
+        integer_leaves: int = 0,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -986,6 +1005,7 @@ class SwarmBoostRegressor(Rules, Regressor):
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
+        self.integer_leaves = integer_leaves
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1146,6 +1166,9 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree, apso-tree,
@@ -1234,6 +1257,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         threshold_for: str | None = None,
         interval: float = 0.0,
         points: str | None = None,
+        integer_leaves: int = 0,
         population: int | str = "auto",
         iterations: int | None = None,
         alpha: float = 0.45,
@@ -1284,6 +1308,7 @@ class SwarmTreeClassifier(SingleTree, Classifier):
         self.threshold_for = threshold_for
         self.interval = interval
         self.points = points
+        self.integer_leaves = integer_leaves
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1409,6 +1434,9 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     population : int | str, default='auto'
         Number of particles, or of episodes per iteration; auto is 50 for classes and 200 for
         numbers, 100 for apso-tree, and 4 trees for swarm-tree. Only with swarm-tree,
@@ -1482,6 +1510,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
+        integer_leaves: int = 0,
         population: int | str = "auto",
         iterations: int = 100,
         alpha: float = 0.45,
@@ -1524,6 +1553,7 @@ class SwarmTreeRegressor(SingleTree, Regressor):
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
+        self.integer_leaves = integer_leaves
         self.population = population
         self.iterations = iterations
         self.alpha = alpha
@@ -1599,6 +1629,9 @@ class TreeSumClassifier(Rules, Classifier):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1638,6 +1671,7 @@ class TreeSumClassifier(Rules, Classifier):
         threshold_for: str | None = None,
         interval: float = 0.0,
         points: str | None = None,
+        integer_leaves: int = 0,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -1662,6 +1696,7 @@ class TreeSumClassifier(Rules, Classifier):
         self.threshold_for = threshold_for
         self.interval = interval
         self.points = points
+        self.integer_leaves = integer_leaves
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -1740,6 +1775,9 @@ class TreeSumRegressor(Rules, Regressor):
         Whole points that the leaves of trees may have, times one unit for all; the points of
         all leaves are searched together. None, or a range of whole numbers from 0 to at most
         10000 such as 0..100.
+    integer_leaves : int, default=0
+        Bits of the signed integers that leaf values are, times one unit for all; the integers
+        of all leaves are searched together; 0 is any number. A whole number from 0 to 16.
     time_limit : float, default=0.0
         Seconds after which training ends with the best model so far; 0 is no limit. A number
         from 0.
@@ -1777,6 +1815,7 @@ class TreeSumRegressor(Rules, Regressor):
         interval: float = 0.0,
         interval_kind: str = "constant",
         points: str | None = None,
+        integer_leaves: int = 0,
         time_limit: float = 0.0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
@@ -1801,6 +1840,7 @@ class TreeSumRegressor(Rules, Regressor):
         self.interval = interval
         self.interval_kind = interval_kind
         self.points = points
+        self.integer_leaves = integer_leaves
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features

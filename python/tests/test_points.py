@@ -46,3 +46,16 @@ def test_reasons_are_the_largest_contributions(rows):
     classifier = GreedyBoostClassifier(n_estimators=3).fit(X, np.digitize(y, [-1, 1]))
     names, values = classifier.predict_reasons(X)
     assert names.shape == (400, 3)
+
+
+def test_integer_leaves_have_so_many_bits(rows):
+    X, y = rows
+    model = GreedyBoostRegressor(n_estimators=10, integer_leaves=6).fit(X, y)
+    record = json.loads(model._model.to_json())
+    values = np.concatenate([tree["leaf"] for tree in record["trees"]]) / record["points_unit"]
+    np.testing.assert_allclose(values, values.round(), atol=1e-9)
+    assert values.round().min() < 0
+    assert values.round().min() >= -32
+    assert values.round().max() <= 31
+    with pytest.raises(ValueError, match="integer_leaves"):
+        GreedyBoostRegressor(integer_leaves=6, points=100).fit(X, y)

@@ -24,6 +24,7 @@ const COMMON_PARAMETERS: &[&str] = &[
     "interval",
     "interval_kind",
     "points",
+    "integer_leaves",
     "time_limit",
     "threads",
 ];
