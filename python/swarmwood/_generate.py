@@ -238,8 +238,8 @@ def description(entry: dict[str, Any], methods: tuple[str, ...], default: str, t
         notes.append("or a list of lists or sets of feature names or positions")
     elif entry["kind"] == "splits":
         notes.append(
-            "a string such as 'age<=25' or 'region in {a,b}', or a nested dict with feature, threshold "
-            "or in, missing, left and right"
+            "a string such as 'age<=25' or 'region in {a,b}', or a nested dict with feature, "
+            "threshold or in, missing, left and right"
         )
     elif entry["kind"] == "features":
         notes.append("a dict of feature names, or a list with one value per feature")
