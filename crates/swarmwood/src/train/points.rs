@@ -2,12 +2,13 @@
 //!
 //! Every leaf gets a whole number of points from 0 to a largest one, or a signed integer of a few
 //! bits, and the raw score is an intercept plus a unit times the sum of these numbers. Signed
-//! integers are points less half of the most points of their tree, which the intercept makes up for. Rounding each leaf by itself adds up the errors
-//! of all trees. Instead, the points of all leaves are chosen together: those that minimise the
-//! squared distance to the raw scores of the fitted model over the training rows, weighted by the
-//! curvature of the loss there, which is the increase of the loss to second order around a minimum.
-//! The distance to the model is minimised and not the loss itself because the model's own leaf values
-//! are shrunk: on the training rows, a lower loss than the model's is overfitting.
+//! integers are points less half of the most points of their tree, which the intercept makes up
+//! for. Rounding each leaf by itself adds up the errors of all trees. Instead, the points of all
+//! leaves are chosen together: those that minimise the squared distance to the raw scores of the
+//! fitted model over the training rows, weighted by the curvature of the loss there, which is the
+//! increase of the loss to second order around a minimum. The distance to the model is minimised
+//! and not the loss itself because the model's own leaf values are shrunk: on the training rows, a
+//! lower loss than the model's is overfitting.
 //!
 //! With `e` the differences of leaf values and points times the unit, the distance is `e' W e`, where
 //! `W` has the weights of the rows that two leaves share, less what the intercept explains. Moves of
