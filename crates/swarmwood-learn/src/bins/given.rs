@@ -48,7 +48,7 @@ impl Layout {
             }
             FeatureBins::Category(_) => true,
         };
-        parts.clone().filter(begins_below).last().or_else(|| parts.clone().next())
+        parts.clone().rfind(begins_below).or_else(|| parts.clone().next())
     }
 
     /// The rules of given splits; the feature of the schema whose split the bins cannot say, if
