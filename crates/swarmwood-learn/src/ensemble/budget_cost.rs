@@ -3,7 +3,7 @@
 use swarmwood_model::Link;
 
 use super::CrossValidatedMetric;
-use super::cross_validation::{self, CvFold, FOLDS};
+use super::cross_validation::{self, CvFold, FOLDS, FoldPlan};
 use super::out_of_fold::FoldScore;
 use crate::context::Context;
 use crate::feature_selection::{FeatureBudget, FeatureSelection, SelectionConfig, select};
@@ -33,7 +33,8 @@ pub fn budget_cost(
     context: Context<'_>,
 ) -> Result<Option<BudgetCost>, BackendError> {
     let is_class = matches!(set.objective.link(), Link::Sigmoid | Link::Softmax);
-    let folds = cross_validation::split(set.data, is_class, FOLDS, config.seed, context);
+    let plan = FoldPlan { classes: is_class, seed: config.seed, most_rows: usize::MAX };
+    let folds = plan.folds(set.data, FOLDS, context);
     let single_thread = Pool::new(1).expect("the calling thread is enough");
     let one_thread = Context { pool: &single_thread, ..context };
     // Test rows say nothing to the fit, not even when to stop.

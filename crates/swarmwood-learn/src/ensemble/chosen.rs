@@ -3,7 +3,7 @@
 use swarmwood_model::Link;
 
 use super::candidates::Candidate;
-use super::cross_validation::{self, FOLDS};
+use super::cross_validation::{self, FOLDS, FoldPlan};
 use crate::context::Context;
 use crate::plan::{Task, TaskRows, run_tasks};
 use crate::pool::Pool;
@@ -18,7 +18,7 @@ pub struct ChosenCandidate {
 
 impl ChosenCandidate {
     /// Raw scores of all training rows, row by row one per output, each by a fit of the candidate
-    /// to the folds that the row is not in: those of the comparison, fitted once more so that none
+    /// to the folds that the row is not in: those of the comparison (unless rows were drawn for it), fitted once more so that none
     /// of the candidates that lost needs to keep its scores. Fits are as in the comparison, without
     /// the pair search that may follow. `None` if there are too few rows or the run is interrupted.
     ///
@@ -34,7 +34,8 @@ impl ChosenCandidate {
         };
         let classes = matches!(set.objective.link(), Link::Sigmoid | Link::Softmax);
         let seed = self.candidate.shape.seed;
-        let folds = cross_validation::split(set.data, classes, FOLDS, seed, context);
+        let plan = FoldPlan { classes, seed, most_rows: usize::MAX };
+        let folds = plan.folds(set.data, FOLDS, context);
         if folds.is_empty() {
             return Ok(None);
         }

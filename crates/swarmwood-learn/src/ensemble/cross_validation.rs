@@ -24,6 +24,9 @@ pub const FOLDS: usize = 5;
 /// Random streams of the assignment of rows to folds.
 const FOLD_STREAM: u64 = 4 << 32;
 
+/// Random streams of the rows that are drawn, one per row.
+const DRAW_STREAM: u64 = (4 << 32) + (1 << 31);
+
 /// The training and the test rows of a fold.
 #[derive(Debug)]
 pub struct CvFold {
@@ -32,24 +35,6 @@ pub struct CvFold {
 }
 
 impl CvFold {
-    /// The rows of a fold by its number; `None` if the run is interrupted meanwhile.
-    pub fn new(
-        data: &Dataset,
-        classes: bool,
-        number: usize,
-        seed: u64,
-        context: Context<'_>,
-    ) -> Option<CvFold> {
-        let split = fold_split(data, classes, seed, number / FOLDS);
-        let part = |rows: Vec<usize>| {
-            (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
-        };
-        Some(CvFold {
-            train: part(split.train_rows(number % FOLDS))?,
-            test: part(split.test_rows(number % FOLDS))?,
-        })
-    }
-
     /// The training rows.
     pub fn train(&self) -> &Dataset {
         &self.train
@@ -71,26 +56,98 @@ pub struct FoldPrediction {
     pub work: u64,
 }
 
-/// Splits the rows into folds, stratified by class, and makes the first of them; there are more than
-/// [`FOLDS`] if the split is repeated. There are none if the run is interrupted meanwhile.
-pub fn split(
-    data: &Dataset,
-    classes: bool,
-    folds: usize,
-    seed: u64,
-    context: Context<'_>,
-) -> Vec<CvFold> {
-    let fold = |number: usize| CvFold::new(data, classes, number, seed, context);
-    (0..folds).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
+/// How rows are split into folds, stratified by class.
+#[derive(Debug, Clone, Copy)]
+pub struct FoldPlan {
+    /// Whether targets are classes.
+    pub classes: bool,
+    /// The seed of the split.
+    pub seed: u64,
+    /// Of more rows than this, about so many are drawn: enough to tell candidates apart.
+    pub most_rows: usize,
+}
+
+impl FoldPlan {
+    /// The rows that are split into folds; `None` for all.
+    fn drawn_rows(&self, rows: usize) -> Option<Vec<usize>> {
+        let share = self.most_rows as f64 / rows as f64;
+        let is_drawn =
+            |&row: &usize| Stream::new(self.seed, DRAW_STREAM, row as u64).unit() < share;
+        (rows > self.most_rows).then(|| (0..rows).filter(is_drawn).collect())
+    }
+
+    /// How many rows are split into folds.
+    pub fn rows(&self, rows: usize) -> usize {
+        self.drawn_rows(rows).map_or(rows, |drawn| drawn.len())
+    }
+
+    /// The first folds; there are more than [`FOLDS`] if the split is repeated. There are none if the
+    /// run is interrupted meanwhile.
+    pub fn folds(&self, data: &Dataset, count: usize, context: Context<'_>) -> Vec<CvFold> {
+        let splits: Vec<RowSplit> =
+            (0..count.div_ceil(FOLDS)).map(|repeat| RowSplit::new(self, data, repeat)).collect();
+        let fold = |number: usize| splits[number / FOLDS].fold(data, number % FOLDS, context);
+        (0..count).map(fold).collect::<Option<Vec<CvFold>>>().unwrap_or_default()
+    }
+
+    /// A fold by its number; `None` if the run is interrupted meanwhile.
+    pub fn fold(&self, data: &Dataset, number: usize, context: Context<'_>) -> Option<CvFold> {
+        RowSplit::new(self, data, number / FOLDS).fold(data, number % FOLDS, context)
+    }
+}
+
+/// One split of the rows.
+struct RowSplit {
+    drawn: Option<Vec<usize>>,
+    /// By position among the rows that are drawn.
+    split: FoldSplit,
+}
+
+impl RowSplit {
+    fn new(plan: &FoldPlan, data: &Dataset, repeat: usize) -> RowSplit {
+        let drawn = plan.drawn_rows(data.rows());
+        let split = match &drawn {
+            None => fold_split(data, plan.classes, plan.seed, repeat),
+            Some(drawn) => {
+                let target = if plan.classes { data.target.to_vec() } else { Vec::new() };
+                let target = |at: usize| target[drawn[at]];
+                split_rows(drawn.len(), plan.classes.then_some(&target), plan.seed, repeat)
+            }
+        };
+        RowSplit { drawn, split }
+    }
+
+    fn fold(&self, data: &Dataset, number: usize, context: Context<'_>) -> Option<CvFold> {
+        let part = |mut rows: Vec<usize>| {
+            if let Some(drawn) = &self.drawn {
+                rows.iter_mut().for_each(|row| *row = drawn[*row]);
+            }
+            (!context.budget.is_interrupted()).then(|| data.subset(&rows, context.pool))
+        };
+        Some(CvFold {
+            train: part(self.split.train_rows(number))?,
+            test: part(self.split.test_rows(number))?,
+        })
+    }
 }
 
 /// The folds of all rows, stratified by class; `repeat` is the number of the split.
 pub fn fold_split(data: &Dataset, classes: bool, seed: u64, repeat: usize) -> FoldSplit {
     let target = if classes { data.target.to_vec() } else { Vec::new() };
+    let target = |row: usize| target[row];
+    split_rows(data.rows(), classes.then_some(&target), seed, repeat)
+}
+
+fn split_rows(
+    rows: usize,
+    classes: Option<&dyn Fn(usize) -> f64>,
+    seed: u64,
+    repeat: usize,
+) -> FoldSplit {
     let stream = Stream::new(seed, FOLD_STREAM, repeat as u64);
-    FoldSplit::new(data.rows(), FOLDS, stream, |a, b| match classes {
-        true => target[a].total_cmp(&target[b]),
-        false => Ordering::Equal,
+    FoldSplit::new(rows, FOLDS, stream, |a, b| match classes {
+        Some(class) => class(a).total_cmp(&class(b)),
+        None => Ordering::Equal,
     })
 }
 

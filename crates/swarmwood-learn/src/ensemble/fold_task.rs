@@ -11,9 +11,9 @@ use swarmwood_model::Link;
 use swarmwood_search::{Datum, Error};
 
 use super::candidates::{Candidate, FitMethod};
-use super::cross_validation::{self, CvFold};
+use super::cross_validation::{self, CvFold, FoldPlan};
 use super::out_of_fold::FoldScore;
-use super::search::{EnsembleSearch, FoldScores};
+use super::search::{EnsembleSearch, FoldScores, TASKS_TOGETHER};
 use super::{EnsembleSearchError, EnsembleShape, SearchStrategy};
 use crate::context::Context;
 use crate::dataset::Dataset;
@@ -27,6 +27,15 @@ use crate::stats::{FeatureSet, TrainingSet};
 const MOST_FOLDS: usize = 1 << 16;
 
 impl EnsembleSearch<'_> {
+    /// How many candidates are fitted to so many folds at a time. Without a limit of work it makes no
+    /// difference to the result, and whoever runs tasks elsewhere may have many workers.
+    pub(super) fn candidates_together(&self, folds: usize) -> usize {
+        match self.set.runner {
+            Some(_) if self.disposable_work().is_none() => usize::MAX,
+            _ => (TASKS_TOGETHER / folds).max(1),
+        }
+    }
+
     /// The scores of candidates on some of the folds, by tasks that run somewhere else.
     pub(super) fn score_with(
         &self,
@@ -41,7 +50,9 @@ impl EnsembleSearch<'_> {
                 let TaskRows::Fold(at) = task.rows else { unreachable!("all tasks have a fold") };
                 let fold = folds.start + at;
                 let kept = self.features.as_ref().map(|choice| choice.mask_of_fold(fold));
-                FoldTask { candidate: candidates[task.candidate].clone(), fold, kept }.save()
+                let candidate = candidates[task.candidate].clone();
+                let most_rows = self.fold_plan.most_rows;
+                FoldTask { candidate, fold, most_rows, kept }.save()
             })
             .collect();
 
@@ -80,14 +91,13 @@ impl FoldTasks {
         set: TrainingSet<'_>,
         context: Context<'_>,
     ) -> Result<Datum, EnsembleSearchError> {
-        let FoldTask { candidate, fold, kept } = FoldTask::load(task, set.data)?;
+        let FoldTask { candidate, fold, most_rows, kept } = FoldTask::load(task, set.data)?;
         let link = set.objective.link();
         let classes = matches!(link, Link::Sigmoid | Link::Softmax);
         let interrupted = || EnsembleSearchError::Runner("interrupted".to_string());
 
-        let whole = self
-            .fold(fold, set.data, (classes, candidate.shape.seed), context)
-            .ok_or_else(interrupted)?;
+        let plan = FoldPlan { classes, seed: candidate.shape.seed, most_rows };
+        let whole = self.fold(fold, set.data, plan, context).ok_or_else(interrupted)?;
         let restricted = kept.map(|kept| whole.with_features(&kept, context.pool));
         let rows = restricted.as_ref().unwrap_or(&whole);
 
@@ -101,14 +111,14 @@ impl FoldTasks {
         &self,
         number: usize,
         data: &Dataset,
-        (classes, seed): (bool, u64),
+        plan: FoldPlan,
         context: Context<'_>,
     ) -> Option<Arc<CvFold>> {
         let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fold) = folds.get(&number) {
             return Some(Arc::clone(fold));
         }
-        let fold = Arc::new(CvFold::new(data, classes, number, seed, context)?);
+        let fold = Arc::new(plan.fold(data, number, context)?);
         folds.insert(number, Arc::clone(&fold));
         Some(fold)
     }
@@ -119,6 +129,8 @@ impl FoldTasks {
 struct FoldTask {
     candidate: Candidate,
     fold: usize,
+    /// As in the plan of the folds.
+    most_rows: usize,
     kept: Option<Vec<bool>>,
 }
 
@@ -133,6 +145,7 @@ impl FoldTask {
             ("method", save_method(&self.candidate.method)),
             ("shape", save_shape(&self.candidate.shape)),
             ("fold", Datum::Natural(self.fold as u64)),
+            ("most_rows", Datum::Natural(self.most_rows as u64)),
             ("kept", Datum::List(kept.collect())),
         ])
     }
@@ -161,7 +174,8 @@ impl FoldTask {
             method: load_method(datum.field("method")?)?,
             shape: load_shape(datum.field("shape")?, features)?,
         };
-        Ok(FoldTask { candidate, fold, kept })
+        let most_rows = datum.field("most_rows")?.count()?;
+        Ok(FoldTask { candidate, fold, most_rows, kept })
     }
 }
 

@@ -150,7 +150,13 @@ pub struct EnsembleSearchConfig {
     pub shapes: Vec<EnsembleShape>,
     /// How many features the ensemble may use; `None` for all.
     pub features: Option<FeatureBudget>,
+    /// Of more rows than this, candidates are compared on about so many, drawn by row number and
+    /// seed; the winner is fitted to all rows.
+    pub compared_rows: usize,
 }
+
+/// Rows that are enough to compare candidates.
+pub const COMPARED_ROWS: usize = 1_000_000;
 
 /// The cross-validated score of a candidate.
 #[derive(Debug, Clone, PartialEq)]
@@ -210,6 +216,8 @@ pub struct EnsembleSearchReport {
     pub loss: f64,
     /// Trees grown in all.
     pub work: u64,
+    /// Rows that candidates were compared on.
+    pub compared_rows: usize,
 }
 
 /// Cross-validated metrics: the log loss and accuracy of classes, the root mean squared error of

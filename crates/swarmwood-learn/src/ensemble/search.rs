@@ -11,7 +11,7 @@ use swarmwood_model::Link;
 use swarmwood_search::Datum;
 
 use super::candidates::{self, Candidate, DataProfile, FitMethod};
-use super::cross_validation::{self, CvFold};
+use super::cross_validation::{self, CvFold, FoldPlan};
 use super::fallback::{Fallback, FallbackPhase};
 use super::feature_budget::FeatureChoice;
 use super::full_fit::Baseline;
@@ -39,7 +39,7 @@ const LEAST_ROWS: usize = 20;
 
 /// Fits of folds that run together, at least one candidate's. Fixed, so that the plan does not depend
 /// on the number of threads.
-const TASKS_TOGETHER: usize = 10;
+pub(super) const TASKS_TOGETHER: usize = 10;
 
 /// Greedy candidates that come to the second rung of successive halving, and candidates that come to
 /// the last rung.
@@ -55,6 +55,7 @@ pub(super) struct EnsembleSearch<'a> {
     pub(super) shapes: Vec<EnsembleShape>,
     pub(super) context: Context<'a>,
     pub(super) single_thread: Pool,
+    pub(super) fold_plan: FoldPlan,
     pub(super) folds: Vec<CvFold>,
     pub(super) profile: DataProfile,
     size: PlanSize,
@@ -101,6 +102,11 @@ impl<'a> EnsembleSearch<'a> {
             shapes: size.shapes(&config.shapes),
             context,
             single_thread: Pool::new(1).map_err(EnsembleSearchError::Threads)?,
+            fold_plan: FoldPlan {
+                classes,
+                seed: config.shapes[0].seed,
+                most_rows: config.compared_rows,
+            },
             folds: Vec::new(),
             profile: DataProfile { classes, rows, hessian, noise: 1.0, dispersion: 1.0 },
             size,
@@ -135,8 +141,7 @@ impl<'a> EnsembleSearch<'a> {
         self.fit_baseline(&greedy[0])?;
         self.rungs = self.size.rungs(self.set.data.rows());
         let folds = self.rungs.last().map_or(0, |rung| rung.end);
-        let (data, classes) = (self.whole_data(), self.profile.classes);
-        self.folds = cross_validation::split(data, classes, folds, shape.seed, self.context);
+        self.folds = self.fold_plan.folds(self.whole_data(), folds, self.context);
         self.planned = self.count_candidates(greedy.len());
 
         // The first candidate tells the noise roughly: enough for a search, should there be no time
@@ -374,15 +379,6 @@ impl<'a> EnsembleSearch<'a> {
         candidates.iter().take(self.candidates_together(folds)).take_while(fits).count()
     }
 
-    /// How many candidates are fitted to so many folds at a time. Without a limit of work it makes no
-    /// difference to the result, and whoever runs tasks elsewhere may have many workers.
-    fn candidates_together(&self, folds: usize) -> usize {
-        match self.set.runner {
-            Some(_) if self.disposable_work().is_none() => usize::MAX,
-            _ => (TASKS_TOGETHER / folds).max(1),
-        }
-    }
-
     /// Tells how candidates compare.
     fn notify_compared(&mut self) {
         let search = SearchStatus {
@@ -564,6 +560,7 @@ impl<'a> EnsembleSearch<'a> {
             greedy_loss,
             loss: self.loss_of(&fit.ensemble.train_scores, fit.ensemble.shift),
             work: self.context.budget.spent(),
+            compared_rows: self.fold_plan.rows(self.set.data.rows()),
         };
 
         let mut ensemble = fit.ensemble;

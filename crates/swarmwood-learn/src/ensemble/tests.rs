@@ -2,6 +2,7 @@
 //! tiny tables, gives one result for any number of threads, any backend and after any resumption,
 //! keeps to its budget, and leaves noise to greedy boosting.
 
+mod compared_rows;
 mod feature_budget;
 mod fold_task;
 mod lookahead;
@@ -319,7 +320,8 @@ fn trees_of_32_leaves_take_at_most_20_messages_of_a_remote_backend() {
 }
 
 fn config(shapes: &[EnsembleShape]) -> EnsembleSearchConfig {
-    EnsembleSearchConfig { shapes: shapes.to_vec(), features: None }
+    let compared_rows = COMPARED_ROWS;
+    EnsembleSearchConfig { shapes: shapes.to_vec(), features: None, compared_rows }
 }
 
 #[test]
@@ -550,7 +552,7 @@ fn a_run_resumed_at_any_step_ends_as_if_it_had_never_been_interrupted() {
     ] {
         let (data, objective) = (for_spec(&spec, rows), make(&spec));
         let set = TrainingSet::new(&data, None, &*objective);
-        let config = EnsembleSearchConfig { shapes, features: None };
+        let config = config(&shapes);
         for &limit in limits {
             let (whole, states) = run_from(set, &config, limit, None).unwrap();
             assert!(limit == 0 || whole.report.work <= limit, "{limit}: {:?}", whole.report);

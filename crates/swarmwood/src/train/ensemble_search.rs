@@ -78,7 +78,8 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         ..TrainingSet::new(&data, valid.as_ref(), job.objective)
     };
     let (found, note) = search(job, set, observer, &mut warnings)?;
-    let notes = note.into_iter().chain(backends.note()).collect();
+    let drawn = drawn_note(found.report.compared_rows, data.rows());
+    let notes = note.into_iter().chain(drawn).chain(backends.note()).collect();
     let held_out = match job.held_out {
         None => None,
         Some(budget) => {
@@ -149,8 +150,11 @@ fn search(
         }
     };
 
-    let config =
-        EnsembleSearchConfig { shapes: shapes(job.params), features: feature_budget::budget(job)? };
+    let config = EnsembleSearchConfig {
+        shapes: shapes(job.params),
+        features: feature_budget::budget(job)?,
+        compared_rows: ensemble::COMPARED_ROWS,
+    };
     let runner = job.options.task_runner.as_deref().map(|runner| runner as &dyn TaskRunner);
     let set = set.with_constraints(job.constraints).with_runner(runner);
     let fit = ensemble::train(set, &config, job.context(), state.as_ref(), &mut observer);
@@ -169,6 +173,15 @@ fn search(
     })?;
     let note = note_of(&fit.report, job.params, budget);
     Ok((fit, note))
+}
+
+/// Says how many rows candidates were compared on, if not on all.
+fn drawn_note(compared: usize, rows: usize) -> Option<String> {
+    (compared < rows).then(|| {
+        format!(
+            "candidates were compared on {compared} of {rows} rows, drawn by row number and seed"
+        )
+    })
 }
 
 /// Says what a run that was cut short had finished.

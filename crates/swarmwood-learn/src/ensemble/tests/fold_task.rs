@@ -52,7 +52,9 @@ fn tasks_of_another_process_change_nothing() {
         let (mine, theirs) = (for_spec(&spec, rows), for_spec(&spec, rows));
         let objective = make(&spec);
         let shapes = vec![shape(3, 8, Growth::Leaf), shape(6, 4, Growth::Leaf)];
-        let config = EnsembleSearchConfig { shapes, features };
+        // The last of them compares its candidates on some of the rows.
+        let compared_rows = if features.is_some() { 120 } else { COMPARED_ROWS };
+        let config = EnsembleSearchConfig { shapes, features, compared_rows };
         let elsewhere = Elsewhere::new(TrainingSet::new(&theirs, None, &*objective));
         for limit in [0, 500] {
             let set = TrainingSet::new(&mine, None, &*objective);
@@ -109,6 +111,7 @@ fn a_damaged_task_is_refused() {
             ("method", method),
             ("shape", shape),
             ("fold", natural(fold)),
+            ("most_rows", natural(40)),
             ("kept", Datum::List(kept)),
         ])
     };
