@@ -129,6 +129,20 @@ class FitResult:
     def search_report(self) -> dict[str, Any] | None: ...
     def events(self) -> dict[str, list[Any]]: ...
 
+class SearchRows:
+    """The rows of a search in a process that runs its tasks."""
+
+    def __init__(
+        self,
+        table: Table,
+        target: str,
+        classes: list[str] | None,
+        parameters: list[tuple[str, Any]],
+        holds_out: bool,
+        objective: object | None = None,
+    ) -> None: ...
+    def run(self, task: bytes) -> bytes: ...
+
 class Engine:
     """A search engine and the space it searches."""
 
@@ -160,6 +174,7 @@ def train(
     objective: object | None = None,
     metric: object | None = None,
     init_model: Model | None = None,
+    tasks: Callable[[list[bytes], Callable[[], bool]], list[bytes] | None] | None = None,
     cluster: object | None = None,
 ) -> FitResult: ...
 

@@ -23,10 +23,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from swarmwood import _core, _pretrained
 from swarmwood._errors import parameter_error
+from swarmwood._executor import SearchData, TaskSender
 from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
 from swarmwood._pretrained import loaded_model
-from swarmwood._progress import Progress
+from swarmwood._progress import Progress, search_history
 from swarmwood._rows_file import write_rows
 from swarmwood._summary import summary_html
 from swarmwood._table import categorical_mask, readable, table_of, validated
@@ -79,6 +80,7 @@ class Estimator(BaseEstimator):
         y_val: Any = None,
         sample_weight_val: Any = None,
         init_model: Any = None,
+        executor: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -99,6 +101,10 @@ class Estimator(BaseEstimator):
         init_model : str, path or estimator, default=None
             Model to continue, as in LightGBM: its trees stay, and `n_estimators` new ones are
             added. For greedy boosting of trees.
+        executor : executor or function, default=None
+            Where the tasks of the search run, candidates times folds: an object with `submit`, as
+            in `concurrent.futures`, or a function that makes one. The model is the same. For
+            estimators whose `method` is the default search.
 
         Returns
         -------
@@ -114,10 +120,10 @@ class Estimator(BaseEstimator):
                 eval_set, X_val, y_val, sample_weight_val
             )
         ]
-        if previous is not None and init_model is None:
+        if previous is not None and init_model is None and executor is None:
             return self._continue_fit(X, y, weight, valid, classes, previous)
         initial = None if init_model is None else loaded_model(init_model, self._feature_names())
-        return self._fit(X, y, weight, valid, classes, initial)
+        return self._fit(X, y, weight, valid, classes, initial, executor=executor)
 
     def _continue_fit(
         self,
@@ -161,6 +167,7 @@ class Estimator(BaseEstimator):
         initial: _core.Model | None = None,
         rounds: int | None = None,
         cluster: Any = None,
+        executor: Any = None,
     ) -> Self:
         """Fit to validated data and encoded targets; `initial` is a model to continue.
 
@@ -182,6 +189,12 @@ class Estimator(BaseEstimator):
                 table.set_weight(weight)
             tables.append(table)
         metric = self._custom_metric()
+        parameters = self._parameters() + ([] if rounds is None else [("n_estimators", rounds)])
+        tasks = None
+        if executor is not None:
+            loss = None if self._custom_loss() is None else getattr(self, "objective", None)
+            rows = (X, names, mask, y, sample_weight)
+            tasks = TaskSender(executor, SearchData(*rows, classes, parameters, not valid, loss))
         progress = Progress() if self.verbose else None
         try:
             with _pretrained.stored_model(getattr(self, "pretrained", None), names) as pretrained:
@@ -189,7 +202,7 @@ class Estimator(BaseEstimator):
                     tables[0],
                     "target",
                     classes,
-                    self._parameters() + ([] if rounds is None else [("n_estimators", rounds)]),
+                    parameters,
                     valid=tables[1:],
                     pretrained=pretrained,
                     callback=progress,
@@ -197,10 +210,12 @@ class Estimator(BaseEstimator):
                     metric=metric,
                     init_model=initial,
                     cluster=cluster,
+                    tasks=tasks,
                 )
         finally:
-            if progress is not None:
-                progress.close()
+            for opened in (progress, tasks):
+                if opened is not None:
+                    opened.close()
         self._store_result(result, result.metric if metric is None else metric.name)
         return self
 
@@ -254,7 +269,7 @@ class Estimator(BaseEstimator):
         self.train_metrics_ = dict(result.train_metrics)
         self.validation_metrics_ = dict(result.valid_metrics)
         self.fit_notes_ = list(result.notes)
-        self.search_history_ = _search_history(events)
+        self.search_history_ = search_history(events)
         self.search_report_ = result.search_report
         for warning in result.warnings:
             warnings.warn(warning, UserWarning, stacklevel=4)
@@ -663,30 +678,6 @@ class Estimator(BaseEstimator):
         self.evals_result_ = {}
         self.search_history_ = {}
         self.search_report_ = None
-
-
-def _search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the steps of a search, one array per column that the method reports."""
-    steps = [at for at, metric in enumerate(events["metric"]) if metric is not None]
-    columns: dict[str, NDArray[Any]] = {}
-    for name in ("stage", "step", "steps", "metric"):
-        columns[name] = np.array([events[name][at] for at in steps])
-    for name in (
-        "elapsed",
-        "evaluations",
-        "cache_hits",
-        "best",
-        "gain",
-        "mean",
-        "diversity",
-        "evolutionary_factor",
-        "alpha",
-        "beta",
-    ):
-        values = np.array([events[name][at] for at in steps], dtype=np.float64)
-        if not np.isnan(values).all():
-            columns[name] = values
-    return columns if steps else {}
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,13 @@
-"""Progress of training on standard error."""
+"""Progress of training: on standard error, and as a table when it is over."""
 
 from __future__ import annotations
 
 import sys
 import time
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 #: Seconds between two lines of a log.
 LINE_INTERVAL = 2.0
@@ -59,3 +62,27 @@ class Progress:
         if self._open:
             sys.stderr.write("\n")
             sys.stderr.flush()
+
+
+def search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the steps of a search, one array per column that the method reports."""
+    steps = [at for at, metric in enumerate(events["metric"]) if metric is not None]
+    columns: dict[str, NDArray[Any]] = {}
+    for name in ("stage", "step", "steps", "metric"):
+        columns[name] = np.array([events[name][at] for at in steps])
+    for name in (
+        "elapsed",
+        "evaluations",
+        "cache_hits",
+        "best",
+        "gain",
+        "mean",
+        "diversity",
+        "evolutionary_factor",
+        "alpha",
+        "beta",
+    ):
+        values = np.array([events[name][at] for at in steps], dtype=np.float64)
+        if not np.isnan(values).all():
+            columns[name] = values
+    return columns if steps else {}

@@ -27,6 +27,7 @@ mod signals;
 mod sparse;
 mod study;
 mod table;
+mod tasks;
 mod training;
 
 /// The module `swarmwood._core`.
@@ -58,6 +59,8 @@ mod _core {
     use super::study::{parameter_importances, read_study};
     #[pymodule_export]
     use super::table::PyTable;
+    #[pymodule_export]
+    use super::tasks::SearchRows;
     #[pymodule_export]
     use super::training::{FitResult, train};
 

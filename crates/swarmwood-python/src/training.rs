@@ -11,6 +11,7 @@ use swarmwood::learn::budget::Budget;
 use swarmwood::learn::event::{Event, SearchStatus};
 use swarmwood::learn::metric::CustomMetric;
 use swarmwood::learn::objective::CustomLoss;
+use swarmwood::learn::plan::TaskRunner;
 use swarmwood::message::{Message, ParamValue};
 use swarmwood::model::{Model, Target, TargetKind};
 use swarmwood::params::Gather;
@@ -28,6 +29,7 @@ use crate::parameters::param_value;
 use crate::search_report::search_report;
 use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
+use crate::tasks::PythonTasks;
 
 /// A trained model and the history of its run.
 #[pyclass(module = "swarmwood._core", frozen)]
@@ -52,6 +54,7 @@ struct TrainJob {
     custom_loss: Option<Arc<dyn CustomLoss>>,
     custom_metric: Option<Arc<dyn CustomMetric>>,
     cluster: Option<ClusterArguments>,
+    task_runner: Option<Arc<dyn TaskRunner>>,
 }
 
 impl TrainJob {
@@ -97,6 +100,7 @@ impl TrainJob {
             budget: Some(budget),
             custom_loss: self.custom_loss,
             custom_metric: self.custom_metric,
+            task_runner: self.task_runner,
             watched: watched.into_iter().map(Arc::new).collect(),
             ..TrainOptions::default()
         };
@@ -110,11 +114,11 @@ impl TrainJob {
     }
 }
 
-/// Trains on a table. `callback` is called with every step and may raise. An interrupted run
-/// returns the best model so far.
+/// Trains on a table. `callback` is called with every step and may raise. `tasks` runs the tasks of
+/// the search. An interrupted run returns the best model so far.
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
-                    callback=None, objective=None, metric=None, init_model=None,
+                    callback=None, objective=None, metric=None, init_model=None, tasks=None,
                     cluster=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
@@ -129,6 +133,7 @@ pub fn train(
     objective: Option<Bound<'_, PyAny>>,
     metric: Option<Bound<'_, PyAny>>,
     init_model: Option<PyRef<'_, PyModel>>,
+    tasks: Option<Bound<'_, PyAny>>,
     cluster: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
@@ -150,6 +155,7 @@ pub fn train(
                 .map(|cluster| ClusterArguments::new(&cluster, &monitor))
                 .transpose()?,
             custom_metric: custom_metric.transpose()?.map(|metric| metric as Arc<dyn CustomMetric>),
+            task_runner: tasks.map(|tasks| PythonTasks::new(&tasks, &monitor) as _),
         };
 
         let budget = monitor.budget();
@@ -162,7 +168,7 @@ pub fn train(
         };
         let run = || job.run(budget, &mut observer);
         let result = py.detach(|| with_signal_checks(&monitor, run));
-        // A call of the cluster that failed says more than the error it led to.
+        // An exception of the executor or of the cluster says more than the error it led to.
         let failed = result.is_err().then(|| monitor.take_exception()).flatten();
         if let Some(error) = failed {
             return Err(error);
