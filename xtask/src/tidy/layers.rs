@@ -130,7 +130,7 @@ const MODULES: &[ModuleLayers] = &[
                 "signals",
                 "table",
             ],
-            &["cluster", "custom_metric", "engine", "prediction_buffer", "study"],
+            &["cluster", "custom_metric", "engine", "prediction_buffer", "study", "tasks"],
             &["model"],
             &["effects", "plot_data", "training"],
             &["compression", "panic_injection"],
