@@ -82,6 +82,12 @@ $(CLUSTER)/ready: pyproject.toml
 		pyarrow scikit-learn pytest
 	@touch $@
 
+# Uses the network: the environment has nothing but the wheel and what it depends on.
+newcomer: $(TOOLS)/ready ## Install the wheel in an empty environment and go from there to a report page
+	@rm -rf $(WHEELS)-release && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --release \
+		--interpreter $(TOOLS)/bin/python --out $(WHEELS)-release
+	@python/newcomer.sh $(PYTHON) $(WHEELS)-release/*.whl $(abspath $(TARGET))/newcomer
+
 # Report pages in a browser. Not part of `make test`, because it needs Chromium (a system package) and Node.
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PAGES := $(abspath $(TARGET))/pages
