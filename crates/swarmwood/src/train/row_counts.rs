@@ -89,8 +89,9 @@ fn of_numbers(feature: u32, values: Vec<f64>) -> Distribution {
     let greatest = sorted.last().copied().unwrap_or(0.0);
 
     // A bin above the greatest value would be empty.
-    let mut edges: Vec<f64> =
-        quantiles.filter(|edge| edge.is_finite() && *edge < greatest).collect();
+    let inner = quantiles.filter(|edge| edge.is_finite() && *edge < greatest);
+    // Both zeros are the same edge, whichever the source has.
+    let mut edges: Vec<f64> = inner.map(|edge| edge + 0.0).collect();
     edges.dedup();
     let mut found = Distribution { feature, counts: vec![0; edges.len() + 1], edges, missing: 0 };
     found.missing = (rows - sorted.len()) as u64;
@@ -132,6 +133,8 @@ mod tests {
         assert_eq!((flags.edges, flags.counts), (vec![0.0], vec![2, 2]));
         let constant = of_numbers(0, vec![f64::INFINITY; 4]);
         assert_eq!((constant.edges, constant.counts), (vec![], vec![4]));
+        let zeros = of_numbers(0, vec![-0.0, -0.0, 0.0, 1.0]);
+        assert!(zeros.edges.iter().all(|edge| edge.is_sign_positive()), "{zeros:?}");
         let nothing = of_numbers(0, vec![f64::NAN]);
         assert_eq!((nothing.edges, nothing.counts, nothing.missing), (vec![], vec![0], 1));
         let codes = of_codes(1, &[0, 2, MISSING, 0], 3);
