@@ -10,6 +10,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { chance } from "./random.mjs";
 
 const [binary, browserPath, folder] = process.argv.slice(2).map((path) => resolve(path));
 mkdirSync(folder, { recursive: true });
@@ -23,17 +24,6 @@ function swarmwood(line) {
 
 function keep(name, text) {
   writeFileSync(join(folder, name), text);
-}
-
-// Steele, Lea and Flood's SplitMix64, in 32 bits.
-function chance(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x9e3779b9) | 0;
-    let z = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
-    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-    return ((z ^ (z >>> 15)) >>> 0) / 2 ** 32;
-  };
 }
 
 // Houses with a price, whether they were sold, and what they are; one column has a name that must not run.

@@ -11,6 +11,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { chance } from "./random.mjs";
 
 const [binary, browserPath, folder] = process.argv.slice(2);
 const { chromium } = createRequire(join(folder, "package.json"))("playwright-core");
@@ -18,17 +19,6 @@ const scripts = join(dirname(fileURLToPath(import.meta.url)), "../src/report/scr
 const SETTINGS = 200;
 
 // ---------------------------------------------------------------------------------------------------------------- data
-
-// Steele, Lea and Flood's SplitMix64, in 32 bits.
-function chance(seed) {
-  let state = seed;
-  return () => {
-    state = (state + 0x9e3779b9) | 0;
-    let z = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
-    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-    return ((z ^ (z >>> 15)) >>> 0) / 2 ** 32;
-  };
-}
 
 const TOWNS = ["Ash", "</script><script>alert(2)</script>", "Dell \"on\" 'sea', & more", "Elm"];
 const HOSTILE = "<img src=x onerror=alert(1)>";

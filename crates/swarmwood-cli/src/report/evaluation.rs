@@ -80,7 +80,55 @@ pub fn metrics(run: &ReportRun) -> Html {
         }
     };
 
-    table("All metrics of the task", &heads, &rows).and(hint)
+    let baseline = run.model.as_ref().map(baseline).unwrap_or_default();
+    table("All metrics of the task", &heads, &rows).and(baseline).and(hint)
+}
+
+/// How well a constant does on the rows: the most frequent class, or the mean.
+fn baseline(loaded: &LoadedModel) -> Html {
+    let Some(evaluation) = &loaded.evaluation else { return Html::default() };
+    let predictions = &evaluation.predictions;
+    let weighted = || {
+        let targets = predictions.targets().iter().enumerate();
+        targets.map(|(row, &target)| (target, predictions.weight(row)))
+    };
+    let total: f64 = weighted().map(|(_, weight)| weight).sum();
+    if total <= 0.0 {
+        return Html::default();
+    }
+    let TargetKind::Classes(classes) = &loaded.model.schema.target.kind else {
+        let mean = weighted().map(|(target, weight)| weight * target).sum::<f64>() / total;
+        let squares = weighted().map(|(target, weight)| weight * (target - mean).powi(2));
+        let error = (squares.sum::<f64>() / total).sqrt();
+        return note(&format!(
+            "The baseline, always predicting the mean of these rows ({}), has an RMSE of {}.",
+            format::rounded(mean),
+            format::rounded(error)
+        ));
+    };
+    let share = |class: usize| {
+        let of_class = weighted().filter(|(target, _)| *target == class as f64);
+        of_class.map(|(_, weight)| weight).sum::<f64>() / total
+    };
+    // The class that was most frequent when the model was trained, if that is known.
+    let trained = training_classes(&loaded.model);
+    let frequency = |class: usize| trained.as_ref().map_or(share(class), |rows| rows[class] as f64);
+    let most = (0..classes.len()).max_by(|&a, &b| frequency(a).total_cmp(&frequency(b)));
+    most.map_or(Html::default(), |class| {
+        note(&format!(
+            "The baseline, always predicting '{}', has an accuracy of {}.",
+            classes[class],
+            format::rounded(share(class))
+        ))
+    })
+}
+
+/// The training rows of each class, if they were counted.
+fn training_classes(model: &Model) -> Option<Vec<u64>> {
+    let first = model.provenance.stats.leaf_rows.first()?;
+    let classes = model.schema.target.kind.classes().len().max(1);
+    let of_class = |class: usize| first.counts.iter().skip(class).step_by(classes).sum();
+    Some((0..classes).map(of_class).collect())
 }
 
 /// The sets of rows that a record has metrics of.

@@ -6,6 +6,8 @@
 mod comparison;
 mod cost;
 mod data;
+mod downloads;
+mod drift;
 mod effect_panel;
 mod effects;
 mod evaluation;

@@ -91,8 +91,8 @@ fn root(number: u128, power: u32) -> u32 {
     low as u32
 }
 
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
+/// Bytes in base64 (RFC 4648), with padding.
+pub fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for group in bytes.chunks(3) {

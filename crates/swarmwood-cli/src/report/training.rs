@@ -5,7 +5,7 @@ use swarmwood::Result;
 use super::html::{Html, KeyFigure, cards, chart_figure, gallery, note};
 use super::page::PageSection;
 use super::runs::ReportRun;
-use super::{cost, data, evaluation, model, parameters, whatif};
+use super::{cost, data, downloads, drift, evaluation, model, parameters, whatif};
 use crate::format;
 use crate::training_chart;
 
@@ -28,6 +28,9 @@ fn add_data(section: &mut PageSection, run: &ReportRun) -> Result<()> {
     if let Some(loaded) = &run.model {
         let id = section.ids.next_id();
         section.part("Data", data::data(&loaded.model, loaded.evaluation.as_ref(), &id)?);
+        if let Some(evaluation) = &loaded.evaluation {
+            section.part("Drift since training", drift::drift(&loaded.model, &evaluation.rows)?);
+        }
     }
     Ok(())
 }
@@ -54,6 +57,7 @@ pub fn add_model(section: &mut PageSection, run: &ReportRun) -> Result<()> {
     let trees = model::trees(loaded, &mut section.ids)?;
     section
         .part(if loaded.model.single_tree().is_ok() { "Tree and rules" } else { "Trees" }, trees);
+    section.part("Download the model", downloads::downloads(&loaded.model));
     Ok(())
 }
 

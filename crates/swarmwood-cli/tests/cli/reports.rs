@@ -372,3 +372,36 @@ fn effects_are_written_as_a_picture() {
     dir.run("report m.json m.json --data r.csv --plot effects.svg --out page.html")
         .ends(2, &["plot", "one model"]);
 }
+
+/// Rows that differ from those of training show it, and the page holds the model in other formats.
+#[test]
+fn pages_show_drift_and_a_baseline_and_offer_the_model() {
+    let dir = Scratch::new();
+    let rows = |shift: usize| -> String {
+        let row = |at: usize| {
+            let (a, town) = (at % 50 + shift, ["Ash", "Birch"][at % 2]);
+            format!("{a},{town},{}\n", if a + at % 9 > 30 { "yes" } else { "no" })
+        };
+        format!("a,town,y\n{}", (0..300).map(row).collect::<String>())
+    };
+    dir.file("t.csv", rows(0)).file("new.csv", rows(20));
+    dir.run("train t.csv --target y --method cart --out m.json").works();
+    dir.run("report m.json --data t.csv --out same.html").works();
+    dir.run("report m.json --data new.csv --out new.html").works();
+    let (same, new) = (dir.read("same.html"), dir.read("new.html"));
+    assert!(same.contains("Drift since training") && same.contains("<td>little</td>"));
+    assert!(new.contains("<td>large</td>"));
+    assert!(new.contains("The baseline, always predicting"));
+
+    let json = new.split("download='model.json' href='data:application/octet-stream;base64,");
+    assert!(json.count() == 2 && new.contains("download='model.onnx'"));
+    assert!(new.len() < 1_000_000, "{}", new.len());
+
+    // A model of another library has no counts of training rows.
+    let plain = dir.read("m.json");
+    let start = plain.find(",\"leaf_rows\"").unwrap();
+    let end = plain.find("},\n\"target\"").unwrap();
+    dir.file("plain.json", format!("{}{}", &plain[..start], &plain[end..]));
+    dir.run("report plain.json --data new.csv --out plain.html").works();
+    assert!(!dir.read("plain.html").contains("Drift since training"));
+}
