@@ -298,7 +298,7 @@ fn read_split(text: &str) -> Option<SplitNode> {
     let (name, rest) = match text.strip_prefix('"') {
         Some(rest) => read_quoted(rest)?,
         None => {
-            let end = text.find("<=").or_else(|| text.find(" in {"))?;
+            let end = ["<=", " in {"].iter().filter_map(|sign| text.find(sign)).min()?;
             (text[..end].trim().to_string(), text[end..].trim_start())
         }
     };

@@ -9,6 +9,7 @@ use swarmwood_model::{Body, Distribution, LeafRows, Model, TargetKind, TrainingS
 use super::job::Job;
 use crate::Result;
 use crate::predict::Scorer;
+use crate::read::SAMPLE_ROWS;
 
 /// Larger models are not counted: the counts are for readers of the model, and nobody reads so many
 /// leaves.
@@ -31,8 +32,12 @@ pub(super) fn store(job: &Job<'_>, model: &mut Model) -> Result<()> {
     Ok(())
 }
 
-/// The rows of every leaf; none if there are too many leaves.
+/// The rows of every leaf; none if there are too many leaves, or more rows than the sample has that
+/// bins are made from: these may be on a cluster, and files would be read once more.
 fn leaf_rows(job: &Job<'_>, model: &Model) -> Result<Vec<LeafRows>> {
+    if job.rows.rows > SAMPLE_ROWS {
+        return Ok(Vec::new());
+    }
     let width = model.schema.target.kind.classes().len().max(1);
     let leaves: Vec<usize> =
         model.members().iter().map(|member| member.shape.leaves().len()).collect();
