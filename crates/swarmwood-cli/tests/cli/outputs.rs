@@ -150,7 +150,7 @@ mod linux {
         let mut diagnostics = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         // Training has started when the first line about a round is printed, after two seconds.
-        while !line.starts_with("boosting: round ") {
+        while !line.contains("boosting: round ") {
             line.clear();
             assert!(
                 diagnostics.read_line(&mut line).unwrap() > 0,
