@@ -141,7 +141,7 @@ PEERS = {
 }
 VERSIONS = {"sklearn": "scikit-learn"}
 CONTENDERS = (*OURS, *PEERS)
-METRICS = {"regression": ("r2",), "binary": ("accuracy", "auc", "logloss")}
+METRICS = {"regression": ("test_r2",), "binary": ("test_accuracy", "test_auc", "test_logloss")}
 
 
 def plan(request: Request) -> Iterator[Job]:
@@ -286,10 +286,10 @@ def metrics(task: str, told: np.ndarray, y: np.ndarray) -> dict[str, float]:
     from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
     if task == "regression":
-        return {"r2": 100 * r2_score(y, told)}
+        return {"test_r2": 100 * r2_score(y, told)}
     told = np.clip(told, 1e-6, 1 - 1e-6)
     return {
-        "accuracy": 100 * float(np.mean((told > 0.5) == y)),
-        "auc": 100 * roc_auc_score(y, told),
-        "logloss": 100 * log_loss(y, told),
+        "test_accuracy": 100 * float(np.mean((told > 0.5) == y)),
+        "test_auc": 100 * roc_auc_score(y, told),
+        "test_logloss": 100 * log_loss(y, told),
     }

@@ -20,7 +20,12 @@ TOLD = {
     "confirmation": "Sets that were measured once, after all choices were made.",
     "development": "Sets on which the method was developed.",
 }
-SHOWN = {"r2": "R²", "accuracy": "accuracy", "auc": "AUC", "logloss": "log loss"}
+SHOWN = {
+    "test_r2": "R²",
+    "test_accuracy": "accuracy",
+    "test_auc": "AUC",
+    "test_logloss": "log loss",
+}
 ORDER = ("tree-sum", "FIGS", "hierarchical shrinkage", "CART", "swarm-tree", "tree-sum, no guard")
 SUM = "tree-sum"
 
@@ -59,7 +64,7 @@ def told(difference: Gap) -> str:
 def means_table(lines: list[dict], group: bool) -> str:
     rows = []
     for metric in SHOWN:
-        sign = -1.0 if metric == "logloss" else 1.0
+        sign = -1.0 if metric == "test_logloss" else 1.0
         for size in SIZES:
             found = {who: by_set(lines, size, who, metric, group) for who in ORDER}
             if not found[SUM]:
@@ -73,7 +78,7 @@ def means_table(lines: list[dict], group: bool) -> str:
 def choice_table(lines: list[dict], group: bool) -> str:
     """How far the choice of cross-validation is from the better of a sum and one tree."""
     rows = []
-    for metric in ("r2", "accuracy", "auc"):
+    for metric in ("test_r2", "test_accuracy", "test_auc"):
         for size in SIZES:
             ours, alone, tree = (
                 by_set(lines, size, who, metric, group)

@@ -23,9 +23,11 @@ def test_sets_of_both_kinds_are_there_for_confirmation():
 
 def test_metrics_are_percent():
     told = rules.metrics("binary", np.array([0.9, 0.2, 0.6, 0.1]), np.array([1, 0, 0, 0]))
-    assert told["accuracy"] == 75.0
-    assert told["auc"] == 100.0
-    assert rules.metrics("regression", np.array([1.0, 2.0]), np.array([1.0, 2.0]))["r2"] == 100.0
+    assert told["test_accuracy"] == 75.0
+    assert told["test_auc"] == 100.0
+    assert (
+        rules.metrics("regression", np.array([1.0, 2.0]), np.array([1.0, 2.0]))["test_r2"] == 100.0
+    )
 
 
 def line(name: str, split: int, who: str, **figures: float) -> dict:
@@ -36,8 +38,8 @@ def test_gains_are_means_of_sets(tmp_path):
     lines = []
     for name, ours, theirs in (("abalone", 50.0, 48.0), ("diabetes", 40.0, 41.0)):
         for split, shift in ((0, 0.0), (1, 4.0)):
-            lines.append(line(name, split, "tree-sum", r2=ours + shift, trees=3, splits=7))
-            lines.append(line(name, split, "FIGS", r2=theirs + shift))
+            lines.append(line(name, split, "tree-sum", test_r2=ours + shift, trees=3, splits=7))
+            lines.append(line(name, split, "FIGS", test_r2=theirs + shift))
     request = Request("rules", tmp_path, tmp_path, tmp_path, tmp_path, busy=True)
     told = "\n".join(rules_tables.tell(lines, request).sections)
     assert "+0.50 ± 1.50 (1-0-1)" in told
@@ -46,8 +48,8 @@ def test_gains_are_means_of_sets(tmp_path):
 
 def test_the_choice_is_compared_with_the_better_of_both():
     lines = [
-        line("abalone", 0, "tree-sum", r2=50.0),
-        line("abalone", 0, "tree-sum, no guard", r2=49.0),
-        line("abalone", 0, "swarm-tree", r2=52.5),
+        line("abalone", 0, "tree-sum", test_r2=50.0),
+        line("abalone", 0, "tree-sum, no guard", test_r2=49.0),
+        line("abalone", 0, "swarm-tree", test_r2=52.5),
     ]
     assert "-2.50" in rules_tables.choice_table(lines, False)
