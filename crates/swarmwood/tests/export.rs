@@ -106,24 +106,42 @@ fn sqlite_scores_as_the_model() {
     verify_random("sql", &[("dialect", "sqlite")], 20, 6000);
 }
 
-/// The formats of the command line's other tests, a thousand models each. Set
-/// `SWARMWOOD_TEST_PYTHON` to an interpreter with lightgbm, duckdb, onnx and onnxruntime.
+/// Verifies a thousand models in a format. Set `SWARMWOOD_TEST_PYTHON` to an interpreter with
+/// lightgbm, duckdb, onnx and onnxruntime.
+fn verify_a_thousand(format: &str, options: Options) {
+    let prediction = verify_random(format, options, 1000, 100_000);
+    println!("{format} {options:?}: largest difference of predictions {prediction:e}");
+}
+
 #[test]
-#[ignore = "takes minutes and needs Python packages; run with --ignored"]
-fn a_thousand_random_models_agree_in_every_format() {
-    let formats: [(&str, Options, u64); 8] = [
-        ("js", &[], 1000),
-        ("python", &[], 1000),
-        ("sql", &[("dialect", "sqlite")], 1000),
-        ("c", &[], 1000),
-        // A second each to start their packages.
-        ("sql", &[("dialect", "duckdb")], 100),
-        ("lightgbm", &[], 100),
-        ("onnx", &[], 100),
-        ("onnx", &[("inputs", "columns")], 100),
-    ];
-    for (format, options, models) in formats {
-        let prediction = verify_random(format, options, models, 100_000);
-        println!("{format} {options:?}: largest difference of predictions {prediction:e}");
-    }
+#[ignore = "takes minutes; make exports"]
+fn a_thousand_random_models_agree_in_text_formats() {
+    verify_a_thousand("js", &[]);
+    verify_a_thousand("python", &[]);
+    verify_a_thousand("sql", &[("dialect", "sqlite")]);
+    verify_a_thousand("c", &[]);
+}
+
+#[test]
+#[ignore = "takes minutes and needs Python packages; make exports"]
+fn a_thousand_random_models_agree_in_duckdb() {
+    verify_a_thousand("sql", &[("dialect", "duckdb")]);
+}
+
+#[test]
+#[ignore = "takes minutes and needs Python packages; make exports"]
+fn a_thousand_random_models_agree_in_lightgbm() {
+    verify_a_thousand("lightgbm", &[]);
+}
+
+#[test]
+#[ignore = "takes minutes and needs Python packages; make exports"]
+fn a_thousand_random_models_agree_in_onnx() {
+    verify_a_thousand("onnx", &[]);
+}
+
+#[test]
+#[ignore = "takes minutes and needs Python packages; make exports"]
+fn a_thousand_random_models_agree_in_onnx_by_columns() {
+    verify_a_thousand("onnx", &[("inputs", "columns")]);
 }
