@@ -204,6 +204,10 @@ impl Rows {
                 chunks.iter().try_for_each(|chunk| visit(&chunk.unpack()))
             }
             (StoredRows::Borrowed(table), _) => table.for_each_chunk(&mut visit),
+            // Few rows are all in the sample.
+            (StoredRows::Elsewhere { sample, .. }, _) if sample.rows() == self.store.rows => {
+                sample.for_each_chunk(&mut visit)
+            }
             (StoredRows::Elsewhere { .. }, _) => Err(Error::Run(
                 "this needs all rows in one process, but they are on a cluster; train without the \
                  parameter that asks for it, or on rows in memory"
