@@ -193,16 +193,7 @@ impl ColumnBuffer {
     pub(super) fn push_text(&mut self, text: &[u8], at: u64) -> Result<CellOutcome, LevelError> {
         match self {
             ColumnBuffer::Number { values, format, word } => {
-                if let Some(number) = format.number(text) {
-                    values.push(number);
-                    return Ok(CellOutcome::Value);
-                }
-                values.push(f64::NAN);
-                if token::is_missing(text) {
-                    return Ok(CellOutcome::Missing);
-                }
-                CellText::note(word, text, at);
-                Ok(CellOutcome::Misfit)
+                Ok(push_number(values, format.number(text), word, text, at))
             }
             ColumnBuffer::Probe { probe, word } => {
                 if token::is_missing(text) {
@@ -215,16 +206,7 @@ impl ColumnBuffer {
                 Ok(CellOutcome::Misfit)
             }
             ColumnBuffer::Date { values, reader, word } => {
-                if let Some(value) = reader.value(text) {
-                    values.push(value);
-                    return Ok(CellOutcome::Value);
-                }
-                values.push(f64::NAN);
-                if token::is_missing(text) {
-                    return Ok(CellOutcome::Missing);
-                }
-                CellText::note(word, text, at);
-                Ok(CellOutcome::Misfit)
+                Ok(push_number(values, reader.value(text), word, text, at))
             }
             ColumnBuffer::Growing { codes, levels } => {
                 if token::is_missing(text) {
@@ -323,6 +305,26 @@ impl ColumnBuffer {
             ColumnBuffer::Known { unseen, .. } => unseen.as_ref(),
         }
     }
+}
+
+/// Adds a number if the cell is one, otherwise a missing value; `word` keeps the first text that is neither.
+fn push_number(
+    values: &mut Vec<f64>,
+    number: Option<f64>,
+    word: &mut Option<CellText>,
+    text: &[u8],
+    at: u64,
+) -> CellOutcome {
+    if let Some(number) = number {
+        values.push(number);
+        return CellOutcome::Value;
+    }
+    values.push(f64::NAN);
+    if token::is_missing(text) {
+        return CellOutcome::Missing;
+    }
+    CellText::note(word, text, at);
+    CellOutcome::Misfit
 }
 
 /// A moment in ISO 8601.
