@@ -216,16 +216,22 @@ soak: ## Random runs, kills and tables for hours: make soak HOURS=2 SEED=7
 deny: ## Check licences, sources and known vulnerabilities of dependencies (needs cargo-deny)
 	@$(CARGO) deny --all-features check
 
-# Races and memory errors: the pool in Miri with different schedules; pool, kernels and backends, and all readers, under
-# sanitizers. The toolchain needs the components miri and rust-src.
+# Races and memory errors: the pool in every interleaving of a few threads; pool, kernels and backends, and all readers, with
+# checked memory. The sanitizer needs a compiler's unstable option, but no other compiler. With a nightly toolchain that has the
+# components miri and rust-src, the pool also runs in Miri, and all but the readers under ThreadSanitizer.
 NIGHTLY ?= nightly
-SANITIZED := $(CARGO) +$(NIGHTLY) test --quiet -Zbuild-std --target $(HOST)
-sanitize: ## Run tests of threads, kernels and readers in Miri and under sanitizers (needs a nightly toolchain)
-	@MIRIFLAGS="-Zmiri-many-seeds=0..16 -Zmiri-disable-isolation" $(CARGO) +$(NIGHTLY) miri test --quiet \
-		--target-dir $(TARGET)/miri --package swarmwood-learn --lib pool::
-	@for sanitizer in address thread; do RUSTFLAGS=-Zsanitizer=$$sanitizer $(SANITIZED) --target-dir $(TARGET)/$$sanitizer \
-		--package swarmwood-learn --lib -- pool:: kernels:: stats:: || exit 1; done
-	@RUSTFLAGS=-Zsanitizer=address $(SANITIZED) --target-dir $(TARGET)/address --package swarmwood-fuzz --test smoke
+CHECKED := RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address $(CARGO) test --quiet --target $(HOST) --target-dir $(TARGET)/address
+PARTS := pool:: kernels:: stats::
+sanitize: ## Run tests of threads, kernels and readers in all interleavings and with checked memory
+	@cd fuzz/pool-model && RUSTFLAGS="--cfg loom" $(CARGO) test --quiet --release --target-dir $(abspath $(TARGET))/loom
+	@$(CHECKED) --package swarmwood-learn --lib -- $(PARTS)
+	@$(CHECKED) --package swarmwood-fuzz --test smoke
+	@if ! $(CARGO) +$(NIGHTLY) miri --version >/dev/null 2>&1; then echo "skipped: Miri and ThreadSanitizer need the components" \
+		"miri and rust-src of a nightly toolchain"; exit 0; fi; \
+	MIRIFLAGS="-Zmiri-many-seeds=0..16 -Zmiri-disable-isolation" $(CARGO) +$(NIGHTLY) miri test --quiet \
+		--target-dir $(TARGET)/miri --package swarmwood-learn --lib pool:: && \
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +$(NIGHTLY) test --quiet -Zbuild-std --target $(HOST) --target-dir $(TARGET)/thread \
+		--package swarmwood-learn --lib -- $(PARTS)
 
 bench/.venv/ready: bench/requirements.txt
 	@echo "swarmwood: preparing the Python tools in bench/.venv (some minutes the first time)"

@@ -11,12 +11,33 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+
+use primitives::{
+    Arc, AtomicBool, AtomicU64, AtomicUsize, Builder, Condvar, JoinHandle, Mutex, MutexGuard,
+    Ordering, PoisonError, spin_loop, yield_now,
+};
+
+/// Threads and locks of the standard library.
+#[cfg(not(loom))]
+mod primitives {
+    pub use std::hint::spin_loop;
+    pub use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+    pub use std::thread::{Builder, JoinHandle, yield_now};
+}
+
+/// Those of loom, which runs a test in every interleaving: `fuzz/pool-model`.
+#[cfg(loom)]
+mod primitives {
+    pub use loom::hint::spin_loop;
+    pub use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub use loom::thread::{Builder, JoinHandle, yield_now};
+    pub use std::sync::PoisonError;
+}
 
 /// How often an idle thread polls before it sleeps: about a tenth of a millisecond.
-const SPINS: usize = 2000;
+const SPINS: usize = if cfg!(loom) { 1 } else { 2000 };
 
 /// A fixed set of threads that belongs to one run.
 #[derive(Debug)]
@@ -96,7 +117,7 @@ impl Pool {
         let mut pool = Pool { shared, threads: Vec::new() };
         for number in 1..threads {
             let shared = pool.shared.clone();
-            let thread = std::thread::Builder::new()
+            let thread = Builder::new()
                 .name(format!("swarmwood-{number}"))
                 .spawn(move || shared.worker_loop());
             pool.threads
@@ -177,7 +198,7 @@ impl PoolState {
         let mut spins = 0;
         while self.done.load(Ordering::Acquire) < tasks {
             spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if spins < SPINS { spin_loop() } else { yield_now() }
         }
         *lock(&self.job) = None;
     }
@@ -228,37 +249,41 @@ impl PoolState {
     /// The main loop of a thread of the pool.
     fn worker_loop(&self) {
         let mut seen_job = 0;
-        while self.wait_for_job(seen_job) {
+        while let Some(number) = self.wait_for_job(seen_job) {
+            seen_job = number;
+            // The job may have ended, or be a later one that is about to be published.
             let job = *lock(&self.job);
-            // A job that ended before it was read leaves its number behind, so that it is not
-            // waited for again.
-            seen_job = self.next.load(Ordering::Acquire) >> 32;
             if let Some(job) = job {
-                seen_job = job.number;
                 self.run_tasks(&job);
             }
         }
     }
 
-    /// Waits for a job with another number; false once the pool is closed.
-    fn wait_for_job(&self, seen_job: u64) -> bool {
-        let is_due = || {
-            self.next.load(Ordering::SeqCst) >> 32 != seen_job || self.closed.load(Ordering::SeqCst)
-        };
+    /// Waits for a job with another number; none once the pool is closed.
+    fn wait_for_job(&self, seen_job: u64) -> Option<u64> {
         for _ in 0..self.spins {
-            if is_due() {
-                return !self.closed.load(Ordering::SeqCst);
+            if let Some(number) = self.published_job(seen_job) {
+                return (!self.closed.load(Ordering::SeqCst)).then_some(number);
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut guard = lock(&self.wakeup_lock);
-        while !is_due() {
+        let number = loop {
+            if let Some(number) = self.published_job(seen_job) {
+                break number;
+            }
             guard = self.wakeup.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
+        };
         drop(guard);
         self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        !self.closed.load(Ordering::SeqCst)
+        (!self.closed.load(Ordering::SeqCst)).then_some(number)
+    }
+
+    /// The number of the present job if it is another one, or if the pool is closed.
+    fn published_job(&self, seen_job: u64) -> Option<u64> {
+        let number = self.next.load(Ordering::SeqCst) >> 32;
+        (number != seen_job || self.closed.load(Ordering::SeqCst)).then_some(number)
     }
 }
 
@@ -278,6 +303,7 @@ pub fn even_ranges(length: usize, parts: usize) -> Vec<Range<usize>> {
     (0..parts).map(|i| length * i / parts..length * (i + 1) / parts).collect()
 }
 
+#[cfg(not(loom))]
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("swarmwood-cli", &["swarmwood"]),
     ("swarmwood-python", &["swarmwood", "swarmwood-cli"]),
     ("swarmwood-fuzz", &["swarmwood"]),
+    ("swarmwood-pool-model", &[]),
     ("xtask", &[]),
 ];
 
