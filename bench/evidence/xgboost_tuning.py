@@ -9,7 +9,7 @@ each set and range on the seeds before `SELECTION_SEEDS`, its results are those 
 
 XGBoost gets every gene in every trial, whether its booster uses it or not, and otherwise its
 defaults at the time of the paper, before version 2, such as the base score 0.5. The exception is
-the split search: `hist`, the default since version 2, because the exact one takes three to five
+the split search: `hist`, the default since version 2, because the exact one takes two to five
 times as long. Its result follows from configuration and rows, so that a configuration is fitted
 once per split, and later searches get its score and its seconds from a file.
 """
