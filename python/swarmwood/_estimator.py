@@ -27,10 +27,10 @@ from swarmwood._executor import SearchData, TaskSender
 from swarmwood._metric import CoreMetric, Metric
 from swarmwood._objective import CoreLoss, Objective
 from swarmwood._pretrained import loaded_model
-from swarmwood._progress import Progress, search_history
+from swarmwood._progress import Progress, evaluations, search_history
 from swarmwood._rows_file import write_rows
 from swarmwood._summary import summary_html
-from swarmwood._table import categorical_mask, readable, table_of, validated
+from swarmwood._table import add_targets, categorical_mask, table_of, validated
 
 #: Parameters of Python alone, which are not passed to the core.
 OWN = {
@@ -89,8 +89,8 @@ class Estimator(BaseEstimator):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training data. NaN and null are missing values; strings and categories need no
             encoding.
-        y : array-like of shape (n_samples,)
-            Class labels, or target values.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or target values; of a regressor also several columns.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.
         eval_set : (X, y) or list of (X, y) or (X, y, sample_weight), default=None
@@ -173,6 +173,18 @@ class Estimator(BaseEstimator):
 
         With a cluster, which holds all rows, `X` is their sample.
         """
+        columns = self._target_columns(y)
+        if initial is not None and len(initial.columns) != len(columns or []):
+            raise parameter_error(
+                "init_model",
+                f"predicts {initial.outputs} columns, but y has {len(columns or [None])}; they "
+                "must be equal",
+            )
+        if columns is not None and (executor is not None or cluster is not None):
+            what = "executor" if cluster is None else "cluster"
+            raise parameter_error(
+                what, f"is for one target, but y has {len(columns)}; fit one estimator per column"
+            )
         if initial is not None and initial.classes != (classes or []):
             raise parameter_error(
                 "init_model",
@@ -184,7 +196,7 @@ class Estimator(BaseEstimator):
         for rows, target, weight in [(X, y, sample_weight), *valid]:
             is_sample = cluster is not None and not tables
             table = cluster.table(rows) if is_sample else table_of(rows, names, mask)
-            table.set_target(readable(target))
+            add_targets(table, target, columns)
             if weight is not None:
                 table.set_weight(weight)
             tables.append(table)
@@ -211,6 +223,7 @@ class Estimator(BaseEstimator):
                     init_model=initial,
                     cluster=cluster,
                     tasks=tasks,
+                    columns=columns,
                 )
         finally:
             for opened in (progress, tasks):
@@ -241,33 +254,15 @@ class Estimator(BaseEstimator):
         events = result.events()
         self.n_iter_ = result.rounds
         self.best_iteration_ = result.rounds
-        # Of several sets of validation rows the last one decides.
-        others = len(result.watched_metrics)
-        watched = [
-            [values[at] if at < len(values) else None for values in events["watched"]]
-            for at in range(others)
-        ]
-        columns = [
-            ("training", "loss", events["train"]),
-            *((f"validation_{at}", metric, values) for at, values in enumerate(watched)),
-            (f"validation_{others}", metric, events["valid"]),
-        ]
-        self.evals_result_ = {
-            name: {measure: values}
-            for name, measure, column in columns
-            if (values := [value for value in column if value is not None])
-        }
-        # The training loss is not reported after every round.
-        self._evaluated_rounds = {
-            name: [
-                step
-                for step, value in zip(events["step"], column, strict=True)
-                if value is not None
-            ]
-            for name, _, column in columns
-        }
+        targets = result.model.columns
+        self.evals_result_, self._evaluated_rounds = evaluations(
+            events, metric, len(result.watched_metrics), targets
+        )
         self.train_metrics_ = dict(result.train_metrics)
         self.validation_metrics_ = dict(result.valid_metrics)
+        for target, (train, valid) in zip(targets, result.column_metrics, strict=True):
+            self.train_metrics_ |= {f"{metric}/{target}": value for metric, value in train}
+            self.validation_metrics_ |= {f"{metric}/{target}": value for metric, value in valid}
         self.fit_notes_ = list(result.notes)
         self.search_history_ = search_history(events)
         self.search_report_ = result.search_report
@@ -346,6 +341,10 @@ class Estimator(BaseEstimator):
     def _model_features(self) -> list[str]:
         """Return the names of the model's features: dates are expanded to their parts."""
         return [name for name, _ in self._model.features]
+
+    def _target_columns(self, y: NDArray[Any]) -> list[str] | None:
+        """Return the names of several columns to predict; None if there is one."""
+        return None
 
     def _validate_y(self, X: Any, y: Any) -> NDArray[Any]:
         if y is None:
@@ -446,6 +445,12 @@ class Estimator(BaseEstimator):
         contributions : ndarray of shape (n_samples, k)
             Their contributions.
         """
+        check_is_fitted(self, "_model")
+        if self._model.columns:
+            raise ValueError(
+                "predict_reasons is for models of one target; predict with pred_contribs has the "
+                "contributions to each"
+            )
         values = self._contributions(X)
         if values.ndim == 3:
             best = self._predict(X, "raw").argmax(axis=1)
@@ -539,8 +544,8 @@ class Estimator(BaseEstimator):
 
         The row is an array or a sequence with one value per feature: numbers, texts of categories,
         None or NaN for missing values. The function returns the predicted number, the probability
-        of the second of two classes, or the probabilities of three or more. It does not know
-        columns of dates.
+        of the second of two classes, the probabilities of three or more, or the numbers of several
+        columns. It does not know columns of dates.
 
         Examples
         --------
@@ -621,6 +626,8 @@ class Estimator(BaseEstimator):
             The title of the page.
         """
         check_is_fitted(self, "_model")
+        if self._model.columns:
+            raise ValueError("a report is about one target; fit one estimator per column")
         if (X is None) != (y is None):
             raise parameter_error("X, y", "both are needed")
         with tempfile.TemporaryDirectory() as directory:

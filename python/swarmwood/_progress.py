@@ -86,3 +86,36 @@ def search_history(events: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
         if not np.isnan(values).all():
             columns[name] = values
     return columns if steps else {}
+
+
+def evaluations(
+    events: dict[str, list[Any]], metric: str, others: int, targets: list[str]
+) -> tuple[dict[str, dict[str, list[float]]], dict[str, list[int]]]:
+    """Return the losses and metrics of a run by set of rows, and the rounds that have them.
+
+    Of several sets of validation rows the last one decides; `others` are before it. Of several
+    columns to predict each has sets of its own, such as `validation_0/price`.
+    """
+    watched = [
+        [values[at] if at < len(values) else None for values in events["watched"]]
+        for at in range(others)
+    ]
+    columns = [
+        ("training", "loss", events["train"]),
+        *((f"validation_{at}", metric, values) for at, values in enumerate(watched)),
+        (f"validation_{others}", metric, events["valid"]),
+    ]
+    results: dict[str, dict[str, list[float]]] = {}
+    rounds: dict[str, list[int]] = {}
+    for name, measure, column in columns:
+        for at, suffix in enumerate([f"/{target}" for target in targets] or [""]):
+            # The training loss is not reported after every round.
+            steps = [
+                row
+                for row, value in enumerate(column)
+                if value is not None and events["column"][row] == at
+            ]
+            rounds[name + suffix] = [events["step"][row] for row in steps]
+            if steps:
+                results[name + suffix] = {measure: [column[row] for row in steps]}
+    return results, rounds

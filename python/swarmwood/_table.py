@@ -101,6 +101,16 @@ def table_of(X: Any, names: list[str], categorical: NDArray[np.bool_] | None = N
     return table
 
 
+def add_targets(table: _core.Table, y: NDArray[Any], columns: list[str] | None) -> None:
+    """Add the target; of several columns, all but the first as the last features."""
+    if columns is None:
+        table.set_target(readable(y))
+        return
+    table.set_target(readable(y[:, 0]))
+    for at, name in enumerate(columns[1:], start=1):
+        table.add_numbers(name, readable(y[:, at]))
+
+
 def readable(values: NDArray[Any]) -> NDArray[Any]:
     """Return the array if the core can read it in place, else a copy of doubles."""
     native = values.dtype.isnative and values.dtype in READABLE_DTYPES

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
+use swarmwood::error::Violation;
 use swarmwood::evaluate::Evaluation;
 use swarmwood::learn::metric::reliability::BINS;
 use swarmwood::model::Model;
 use swarmwood::write::write_atomically;
-use swarmwood::{Result, evaluate, read, store};
+use swarmwood::{Error, Result, evaluate, read, store};
 
 use crate::calibration;
 use crate::console;
@@ -63,6 +64,11 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
 
     let model = options.decide(store::load(&options.model)?)?;
     let options = options.with_target(flags, &model);
+    let columns = model.schema.target.kind.columns().len();
+    if plot.is_some() && columns > 0 {
+        let message = format!("draws one column, but the model predicts {columns}; leave it out");
+        return Err(Error::Parameters(vec![Violation::new("plot", message)]));
+    }
     let rows = read::matching(&source, &model.schema, &options.read)?;
     console.warnings(&rows.warnings);
     let evaluation = evaluate::evaluate(&model, &rows, options.first_rounds, options.threads)?;
@@ -75,15 +81,58 @@ pub fn run(flags: &ArgMatches) -> Result<()> {
     if flags.get_flag("json") {
         let mut object = metrics_json(&evaluation.metrics);
         object["rows"] = Value::from(evaluation.rows);
-        object["calibration_bins"] = bins_json(&evaluation);
+        if evaluation.columns.is_empty() {
+            object["calibration_bins"] = bins_json(&evaluation);
+        } else {
+            object["targets"] = columns_json(&evaluation);
+        }
         return console::print_json(&object);
     }
 
     let mut text = format!("{:<18} {}\n", "rows", evaluation.rows);
-    for (name, value) in &evaluation.metrics {
-        text.push_str(&format!("{name:<18} {}\n", number(*value)));
+    if evaluation.columns.is_empty() {
+        for (name, value) in &evaluation.metrics {
+            text.push_str(&format!("{name:<18} {}\n", number(*value)));
+        }
+    } else {
+        text.push_str(&columns_text(&evaluation));
     }
     console::print_result(&text)
+}
+
+/// A table of the metrics of each column that is predicted, and of their means.
+fn columns_text(evaluation: &Evaluation) -> String {
+    let of_columns = evaluation.columns.iter().map(|(name, one)| (name.as_str(), &one.metrics[..]));
+    let lists: Vec<_> = of_columns.chain([("mean", &evaluation.metrics[..])]).collect();
+    let width = |name: &str| name.chars().count().max(12);
+
+    let mut text = format!("{:<18}", "target");
+    for (name, _) in &lists {
+        text.push_str(&format!(" {name:>width$}", width = width(name)));
+    }
+    text.push('\n');
+    for (metric, _) in &evaluation.metrics {
+        text.push_str(&format!("{metric:<18}"));
+        for (name, metrics) in &lists {
+            let found = metrics.iter().find(|one| one.0 == *metric);
+            let value = found.map_or(String::new(), |&(_, value)| number(value));
+            text.push_str(&format!(" {value:>width$}", width = width(name)));
+        }
+        text.push('\n');
+    }
+    text.replace(|c: char| c.is_control() && c != '\n', "?")
+}
+
+/// The metrics of each column that is predicted.
+fn columns_json(evaluation: &Evaluation) -> Value {
+    let column = |(name, one): &(String, Evaluation)| {
+        let mut object = metrics_json(&one.metrics);
+        object["target"] = Value::from(name.as_str());
+        object["rows"] = Value::from(one.rows);
+        object["calibration_bins"] = bins_json(one);
+        object
+    };
+    evaluation.columns.iter().map(column).collect()
 }
 
 /// The bins of the calibration error.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use swarmwood::params::Gather;
-use swarmwood::read::{ClassWeight, DateChoice, ReadOptions, TaskChoice};
+use swarmwood::read::{ClassWeight, DateChoice, ReadOptions, TaskChoice, target_of};
 
 use crate::flags::{self, TASKS};
 
@@ -91,7 +91,10 @@ impl<'a> InputValues<'a> {
 
     /// How the rows are read.
     pub fn read_options(&self, gather: &mut Gather) -> ReadOptions {
-        let target = self.text("target", gather).unwrap_or_else(|| {
+        // A configuration file may have a list.
+        let listed = self.texts("target");
+        let listed = (listed.len() > 1).then(|| target_of(listed).name);
+        let target = listed.or_else(|| self.text("target", gather)).unwrap_or_else(|| {
             let demo = self.flags.try_get_one::<bool>("demo").ok().flatten();
             if demo != Some(&true) {
                 gather.violate(

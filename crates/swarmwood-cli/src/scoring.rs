@@ -83,7 +83,10 @@ impl ScoringOptions {
     pub fn with_target(mut self, flags: &ArgMatches, model: &Model) -> ScoringOptions {
         // Models of other libraries do not store the name of their target.
         let requested = flags.get_one::<String>("target").cloned();
-        self.read.target = requested.unwrap_or_else(|| model.schema.target.name.clone());
+        self.read.target = match model.schema.target.kind.columns() {
+            [] => requested.unwrap_or_else(|| model.schema.target.name.clone()),
+            _ => requested.unwrap_or_default(),
+        };
         self.read.weight = flags.get_one::<String>("weight").cloned();
         self
     }

@@ -78,6 +78,8 @@ pub struct Event {
     pub elapsed: f64,
     /// Whether the event is of an earlier run, which a resumed run replays.
     pub replayed: bool,
+    /// Which of several columns is being learned.
+    pub column: usize,
 }
 
 impl Event {
@@ -99,6 +101,7 @@ impl Event {
             search: None,
             elapsed: 0.0,
             replayed: false,
+            column: 0,
         }
     }
 }

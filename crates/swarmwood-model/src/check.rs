@@ -5,7 +5,7 @@
 
 use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Link, Member, Model, Shape};
-use crate::schema::{Feature, Kind, TargetKind};
+use crate::schema::{Feature, Kind};
 use crate::tree::{Child, Leaf, MAX_LEVELS, ObliviousTree, Split, Test, Tree, VectorTree};
 
 mod inputs;
@@ -38,6 +38,12 @@ pub enum ModelError {
         /// The name.
         class: String,
     },
+    /// The columns of the target are too few, or two of them share a name.
+    #[error("the target has the columns {columns:?}; there must be at least two, each once")]
+    TargetColumns {
+        /// The names.
+        columns: Vec<String>,
+    },
     /// The parts of a date do not fit the features.
     #[error("date `{date}`: {problem}")]
     Date {
@@ -56,8 +62,8 @@ pub enum ModelError {
     },
     /// The link, the target and the start values contradict each other.
     #[error(
-        "link {link:?} does not fit a target with {classes} classes and {bases} start values; a number needs identity, \
-         exp or expm1 and one start value, two classes need sigmoid and one, k >= 3 classes need softmax and k"
+        "link {link:?} does not fit a target with {classes} classes and {bases} start values; numbers need identity, \
+         exp or expm1 and one start value each, two classes need sigmoid and one, k >= 3 classes need softmax and k"
     )]
     Link {
         /// The link.
@@ -98,7 +104,7 @@ pub enum ModelError {
     },
     /// An interval is for numbers.
     #[error(
-        "the interval must be of a model of numbers, with a level above 0 and below 1, a half-width \
+        "the interval must be of a model of one number, with a level above 0 and below 1, a half-width \
          of at least 0, and values above 0 in the leaves of its tree"
     )]
     Interval,
@@ -335,14 +341,11 @@ impl Model {
     }
 
     fn check_link(&self) -> Result<(), ModelError> {
-        let classes = match &self.schema.target.kind {
-            TargetKind::Number => 0,
-            TargetKind::Classes(classes) => classes.len(),
-        };
-        let bases = self.base.len();
+        let kind = &self.schema.target.kind;
+        let (classes, bases) = (kind.classes().len(), self.base.len());
         let fits = match self.link {
             Link::Identity | Link::Exp | Link::ExpM1 => {
-                matches!(self.schema.target.kind, TargetKind::Number) && bases == 1
+                kind.is_regression() && bases == kind.columns().len().max(1)
             }
             Link::Sigmoid => classes == 2 && bases == 1,
             Link::Softmax => classes >= 3 && bases == classes,
@@ -358,7 +361,8 @@ impl Model {
             let scale = interval.scale.iter().flat_map(|tree| &tree.leaves);
             let is_positive = scale.map(|leaf| leaf.value).all(|value| value > 0.0);
             let is_width = interval.half_width >= 0.0 && interval.half_width.is_finite();
-            if classes || !is_share(interval.level) || !is_width || !is_positive {
+            let has_order = !classes && self.outputs() == 1;
+            if !has_order || !is_share(interval.level) || !is_width || !is_positive {
                 return Err(ModelError::Interval);
             }
             if let Some(tree) = &interval.scale {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::calibration::Calibration;
-use crate::schema::Schema;
+use crate::schema::{Schema, TargetKind};
 use crate::training_stats::TrainingStats;
 use crate::tree::{Leaf, ObliviousTree, Split, Tree, VectorTree};
 
@@ -18,7 +18,7 @@ pub struct Model {
     pub link: Link,
     /// Name of the training objective; not used to predict.
     pub objective: String,
-    /// Start value of each raw output: one, or one per class for softmax.
+    /// Start value of each raw output: one, one per class for softmax, or one per target column.
     pub base: Vec<f64>,
     /// The trees or linear functions that are added to the start values.
     pub body: Body,
@@ -32,6 +32,15 @@ impl Model {
     /// Number of raw scores per row.
     pub fn outputs(&self) -> usize {
         self.base.len()
+    }
+
+    /// The names of the raw scores, where there are several: classes, or columns of the target.
+    pub fn output_names(&self) -> &[String] {
+        match &self.schema.target.kind {
+            _ if self.outputs() == 1 => &[],
+            TargetKind::Number => &[],
+            TargetKind::Numbers(names) | TargetKind::Classes(names) => names,
+        }
     }
 
     /// The trees in order; none if the model is linear.

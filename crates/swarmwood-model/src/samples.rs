@@ -138,6 +138,10 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
     let (kind, outputs) = match link {
         Link::Sigmoid => (classes(2), 1),
         Link::Softmax => (classes(3), 3),
+        // A generator of its own leaves the other models as they are.
+        _ if SampleRng(!seed).chance(25) => {
+            (TargetKind::Numbers(["a", "b \"c\", d"].map(String::from).to_vec()), 2)
+        }
         _ => (TargetKind::Number, 1),
     };
 
@@ -177,7 +181,10 @@ pub(crate) fn model(seed: u64, size: SampleSize) -> Model {
         stats: TrainingStats::default(),
     };
 
-    let calibration = calibration(rng, link, &features);
+    let mut calibration = calibration(rng, link, &features);
+    if kind.columns().len() > 1 {
+        calibration = Calibration::default();
+    }
     let target = Target { name: "target".into(), kind };
     Model {
         schema: Schema { features, target, dates: Vec::new() },

@@ -1,4 +1,4 @@
-//! The input columns that a model expects and the output that it predicts.
+//! The input columns that a model expects and what it predicts.
 
 use std::collections::HashMap;
 
@@ -96,12 +96,12 @@ impl Kind {
     }
 }
 
-/// The predicted column.
+/// The predicted column, or the predicted columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// The column's name in the training data.
+    /// The column's name in the training data; the list of names, as text, if there are several.
     pub name: String,
-    /// Number or classes.
+    /// Number, numbers or classes.
     pub kind: TargetKind,
 }
 
@@ -110,6 +110,8 @@ pub struct Target {
 pub enum TargetKind {
     /// Regression.
     Number,
+    /// Regression of several columns, one raw output each: their names.
+    Numbers(Vec<String>),
     /// Classification; with two classes the second one is the positive class.
     Classes(Vec<String>),
 }
@@ -118,8 +120,21 @@ impl TargetKind {
     /// The names of the classes; none for regression.
     pub fn classes(&self) -> &[String] {
         match self {
-            TargetKind::Number => &[],
+            TargetKind::Number | TargetKind::Numbers(_) => &[],
             TargetKind::Classes(classes) => classes,
         }
+    }
+
+    /// The names of the columns of a regression of several; none otherwise.
+    pub fn columns(&self) -> &[String] {
+        match self {
+            TargetKind::Numbers(columns) => columns,
+            TargetKind::Number | TargetKind::Classes(_) => &[],
+        }
+    }
+
+    /// Whether numbers are predicted.
+    pub fn is_regression(&self) -> bool {
+        matches!(self, TargetKind::Number | TargetKind::Numbers(_))
     }
 }

@@ -44,6 +44,15 @@ pub enum SingleTreeError {
         /// How many rounds.
         rounds: usize,
     },
+    /// There are several columns to predict.
+    #[error(
+        "the model predicts {columns} columns, with trees of their own; only one tree can be shown \
+         as a picture: train one model per column, or draw one of its trees"
+    )]
+    Columns {
+        /// How many.
+        columns: usize,
+    },
     /// The trees of the classes have different splits.
     #[error(
         "the model has one tree per class and their rules differ; only one tree can be shown as a picture: \
@@ -82,6 +91,9 @@ impl Model {
     /// ```
     pub fn single_tree(&self) -> Result<SingleTree<'_>, SingleTreeError> {
         let Body::Trees(members) = &self.body else { return Err(SingleTreeError::Linear) };
+        if let columns @ 2.. = self.schema.target.kind.columns().len() {
+            return Err(SingleTreeError::Columns { columns });
+        }
         if self.rounds() > 1 {
             return Err(SingleTreeError::Rounds { rounds: self.rounds() });
         }
@@ -137,7 +149,10 @@ impl Model {
         let rows = leaf_rows.as_ref().map_or(0, |_| self.provenance.rows);
         let stats =
             TrainingStats { leaf_rows: leaf_rows.into_iter().collect(), ..Default::default() };
-        let target = Target { name: self.schema.target.name.clone(), kind };
+        let column = self.schema.target.kind.columns().get(member.output as usize);
+        let name =
+            column.filter(|_| kind == TargetKind::Number).unwrap_or(&self.schema.target.name);
+        let target = Target { name: name.clone(), kind };
         Some(Model {
             schema: Schema { target, ..self.schema.clone() },
             link,
@@ -145,6 +160,38 @@ impl Model {
             base,
             body: Body::Trees(vec![Member { output: 0, shape: member.shape.clone() }]),
             provenance: Provenance { rows, stats, ..self.provenance.clone() },
+            calibration: Calibration::default(),
+        })
+    }
+
+    /// The model of one of several columns that are predicted: its raw score is the one of that
+    /// column. `None` if there is no such column.
+    pub fn column_model(&self, at: usize) -> Option<Model> {
+        let name = self.schema.target.kind.columns().get(at)?;
+        let body = match &self.body {
+            Body::Linear(functions) => Body::Linear(vec![functions[at].clone()]),
+            Body::Trees(members) => {
+                let shapes = members.iter().filter_map(|member| match &member.shape {
+                    Shape::Vector(vector) => Some(Shape::Ordinary(vector.to_tree(at))),
+                    shape => (member.output as usize == at).then(|| shape.clone()),
+                });
+                let mut shapes: Vec<Shape> = shapes.collect();
+                // Where a column has fewer trees than another, the last rounds add nothing.
+                let adds = |shape: &Shape| shape.depth() > 0 || shape.values().any(|v| v != 0.0);
+                shapes.truncate(shapes.iter().rposition(adds).map_or(0, |last| last + 1));
+                let member = |shape| Member { output: 0, shape };
+                Body::Trees(shapes.into_iter().map(member).collect())
+            }
+        };
+        let target = Target { name: name.clone(), kind: TargetKind::Number };
+        let provenance = Provenance { stats: TrainingStats::default(), ..self.provenance.clone() };
+        Some(Model {
+            schema: Schema { target, ..self.schema.clone() },
+            link: self.link,
+            objective: self.objective.clone(),
+            base: vec![self.base[at]],
+            body,
+            provenance,
             calibration: Calibration::default(),
         })
     }
@@ -286,6 +333,26 @@ mod tests {
             assert!(raw.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9));
         }
         assert!(alone.iter().all(|tree| tree.single_tree().is_ok()));
+    }
+
+    #[test]
+    fn columns_have_models_of_their_own() {
+        let size = SampleSize { features: 4, rounds: 5, leaves: 6, levels: 2 };
+        let mut found = 0;
+        for model in (0..40).map(|seed| model(seed, size)) {
+            let columns = model.schema.target.kind.columns();
+            let alone: Vec<Model> = (0..).map_while(|at| model.column_model(at)).collect();
+            assert_eq!(alone.len(), columns.len());
+            for (at, alone) in alone.iter().enumerate() {
+                assert_eq!((alone.check(), &alone.schema.target.name), (Ok(()), &columns[at]));
+                found += 1;
+                for row in samples::rows(2, &model, 50) {
+                    let whole = model.raw_row(&row, None).unwrap();
+                    assert_eq!(alone.raw_row(&row, None).unwrap(), [whole[at]]);
+                }
+            }
+        }
+        assert!(found > 6, "{found}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 use swarmwood_model::*;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "regression",
     "binary",
     "softmax",
@@ -18,13 +18,14 @@ const NAMES: [&str; 9] = [
     "threshold",
     "interval",
     "class-sets",
+    "columns",
 ];
 
 /// A file of the directory of the format's version.
 fn path(name: &str, ending: &str) -> PathBuf {
     let version = match name {
         "vector" => "v2",
-        "threshold" | "interval" | "class-sets" => "v3",
+        "threshold" | "interval" | "class-sets" | "columns" => "v3",
         _ => "v1",
     };
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -100,6 +101,10 @@ fn sample(name: &str) -> Model {
         "softmax" | "vector" | "class-sets" => {
             (Link::Softmax, "softmax", classes(&["a", "b", "c"]), vec![0.1, -third, 1e-300])
         }
+        "columns" => {
+            let columns = ["height", "width, depth"].map(String::from).to_vec();
+            (Link::ExpM1, "squared-log", TargetKind::Numbers(columns), vec![0.1 + 0.2, -third])
+        }
         "oblivious" => (Link::Identity, "squared", TargetKind::Number, vec![5e-324]),
         _ => (Link::ExpM1, "squared-log", TargetKind::Number, vec![2.0]),
     };
@@ -114,6 +119,7 @@ fn sample(name: &str) -> Model {
             three(above(1, 5e4, false), above(0, 18.0, false), [0.5, 0.25, -0.1]),
         ],
         "binary" | "threshold" => vec![old(), bright(), dark()],
+        "columns" => vec![old(), bright(), stump(), old()],
         "softmax" | "class-sets" => vec![old(), bright(), stump(), dark(), stump(), old()],
         _ => vec![
             oblivious(vec![above(0, 30.5, true), among(2, &[1, 2], false), above(1, 5e4, true)]),
@@ -230,6 +236,7 @@ fn results(model: &Model, rows: &Json) -> Json {
         let raw = model.raw_row(&row, None).expect("the row fits");
         let prediction = match model.predict_row(&row).expect("the row fits") {
             Prediction::Number(number) => vec![number],
+            Prediction::Numbers(numbers) => numbers,
             Prediction::Class { probabilities, .. } => probabilities,
         };
         let mut result = json!({

@@ -105,6 +105,7 @@ fn predictions_equal_those_of_the_library() {
             }
             let found = match model.predict_row(row).expect("the row fits") {
                 Prediction::Number(number) => vec![number],
+                Prediction::Numbers(numbers) => numbers,
                 Prediction::Class { probabilities, .. } => probabilities,
             };
             let expected = numbers(&expected["predictions"][number]);

@@ -314,6 +314,12 @@ impl PyModel {
         self.model.schema.target.kind.classes().to_vec()
     }
 
+    /// The names of the columns that are predicted, if there are several.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.model.schema.target.kind.columns().to_vec()
+    }
+
     #[getter]
     fn target(&self) -> String {
         self.model.schema.target.name.clone()

@@ -40,6 +40,8 @@ pub fn plot_tree(model: PyRef<'_, PyModel>, tree: Option<usize>) -> PyResult<Plo
             let single = single_tree(vector.as_ref().unwrap_or(model))?;
             let predicted = single.predictions.iter().map(|prediction| match prediction {
                 Prediction::Number(number) => (*number, Vec::new()),
+                // Models of several columns are no single tree.
+                Prediction::Numbers(_) => (f64::NAN, Vec::new()),
                 Prediction::Class { class, probabilities } => {
                     (f64::from(*class), probabilities.clone())
                 }

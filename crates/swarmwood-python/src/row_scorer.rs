@@ -79,13 +79,13 @@ fn value(item: &Bound<'_, PyAny>, codes: &Option<HashMap<String, u32>>) -> PyRes
     Ok(FeatureValue::Category(codes.get(&text).copied().unwrap_or(MISSING)))
 }
 
-/// A number, or a list of probabilities.
+/// A number, or a list of numbers or probabilities.
 #[derive(IntoPyObject)]
 pub enum RowPrediction {
     /// The predicted number, or the probability of the second of two classes.
     Number(f64),
-    /// The probabilities of three or more classes.
-    Probabilities(Vec<f64>),
+    /// The probabilities of three or more classes, or the numbers of several columns.
+    List(Vec<f64>),
 }
 
 #[pymethods]
@@ -98,9 +98,10 @@ impl PyRowScorer {
             let raw = raw.map_err(|error| PyValueError::new_err(error.to_string()))?;
             Ok(match self.model.prediction(&raw) {
                 Prediction::Number(number) => RowPrediction::Number(number),
+                Prediction::Numbers(numbers) => RowPrediction::List(numbers),
                 Prediction::Class { probabilities, .. } => match probabilities.as_slice() {
                     [_, second] => RowPrediction::Number(*second),
-                    _ => RowPrediction::Probabilities(probabilities),
+                    _ => RowPrediction::List(probabilities),
                 },
             })
         })

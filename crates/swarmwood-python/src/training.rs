@@ -115,11 +115,12 @@ impl TrainJob {
 }
 
 /// Trains on a table. `callback` is called with every step and may raise. `tasks` runs the tasks of
-/// the search. An interrupted run returns the best model so far.
+/// the search. An interrupted run returns the best model so far. Of several `columns` to predict, the
+/// first is the target of the table, and the others are its last features.
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
                     callback=None, objective=None, metric=None, init_model=None, tasks=None,
-                    cluster=None))]
+                    cluster=None, columns=None))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -135,9 +136,14 @@ pub fn train(
     init_model: Option<PyRef<'_, PyModel>>,
     tasks: Option<Bound<'_, PyAny>>,
     cluster: Option<Bound<'_, PyAny>>,
+    columns: Option<Vec<String>>,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
+        let target = match columns {
+            Some(columns) => read::target_of(columns),
+            None => Target { name: target, kind },
+        };
         let parameters =
             parameters.iter().map(|(name, object)| Ok((name.clone(), param_value(object)?)));
         let monitor = Arc::new(SignalMonitor::default());
@@ -146,7 +152,7 @@ pub fn train(
         let job = TrainJob {
             table: table.columns(),
             valid: valid.iter().map(|valid| valid.columns()).collect(),
-            target: Target { name: target, kind },
+            target,
             parameters: parameters.collect::<PyResult<_>>()?,
             pretrained,
             init_model: init_model.map(|model| model.shared()),
@@ -261,10 +267,29 @@ impl FitResult {
         self.trained.watched_metrics.clone()
     }
 
-    /// What the search chose, and why; `None` if the method does not search.
+    /// The metrics of each of several columns: on the training and on the validation rows.
+    #[getter]
+    fn column_metrics(&self) -> Vec<[Vec<(&'static str, f64)>; 2]> {
+        let metrics =
+            |column: &TrainResult| [column.train_metrics.clone(), column.valid_metrics.clone()];
+        self.trained.columns.iter().map(metrics).collect()
+    }
+
+    /// What the search chose, and why; `None` if the method does not search. Of several columns one
+    /// report each, by name.
     #[getter]
     fn search_report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        guarded(|| search_report(py, &self.trained))
+        guarded(|| {
+            if self.trained.columns.is_empty() {
+                return search_report(py, &self.trained);
+            }
+            let reports = PyDict::new(py);
+            for column in &self.trained.columns {
+                let Some(report) = search_report(py, column)? else { return Ok(None) };
+                reports.set_item(&column.model.schema.target.name, report)?;
+            }
+            Ok(Some(reports))
+        })
     }
 
     /// Every step of the run, one list per column.
@@ -283,6 +308,10 @@ impl FitResult {
             columns.set_item(
                 "steps",
                 self.events.iter().map(|event| event.steps).collect::<Vec<_>>(),
+            )?;
+            columns.set_item(
+                "column",
+                self.events.iter().map(|event| event.column).collect::<Vec<_>>(),
             )?;
             column("elapsed", &|event| Some(event.elapsed))?;
             column("train", &|event| event.train)?;

@@ -40,6 +40,22 @@ const ROWS_PER_GROUP: usize = 5;
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn warnings(rows: &Rows) -> Vec<String> {
+    let targets = rows.schema.target.kind.columns().len();
+    if targets == 0 {
+        return warnings_of_target(rows);
+    }
+    let mut all: Vec<String> = Vec::new();
+    for rows in (0..targets).filter_map(|at| rows.of_target(at)) {
+        for warning in warnings_of_target(&rows) {
+            if !all.contains(&warning) {
+                all.push(warning);
+            }
+        }
+    }
+    all
+}
+
+fn warnings_of_target(rows: &Rows) -> Vec<String> {
     let sample = rows.sample();
     if sample.rows < LEAST_ROWS {
         return Vec::new();

@@ -13,6 +13,8 @@ use crate::{Error, Result};
 pub struct FeatureCheck {
     /// The feature's name.
     pub feature: String,
+    /// The column of the target, if there are several.
+    pub column: Option<String>,
     /// The direction that was checked.
     pub direction: Direction,
     /// The finding.
@@ -58,12 +60,18 @@ pub fn check(model: &Model, directions: Option<&str>) -> Result<Vec<FeatureCheck
     let directions =
         params.monotone.resolve(&model.schema, None, NAME).map_err(Error::Parameters)?;
     let given = directions.into_iter().enumerate().filter_map(|(at, one)| Some((at, one?)));
-    given
-        .map(|(at, direction)| {
+    let given: Vec<_> = given.collect();
+    let columns = model.schema.target.kind.columns().len();
+    let of_columns: Vec<Model> = (0..columns).filter_map(|at| model.column_model(at)).collect();
+    let models = if columns == 0 { std::slice::from_ref(model) } else { &of_columns };
+    let pairs = models.iter().flat_map(|model| given.iter().map(move |&one| (model, one)));
+    pairs
+        .map(|(model, (at, direction))| {
             let found = monotone::check(model, at, direction)
                 .map_err(|error| refuse(error.to_string().into()))?;
             let feature = model.schema.features[at].name.clone();
-            Ok(FeatureCheck { feature, direction, found })
+            let column = (columns > 0).then(|| model.schema.target.name.clone());
+            Ok(FeatureCheck { feature, column, direction, found })
         })
         .collect()
 }
@@ -85,11 +93,14 @@ pub fn describe(model: &Model, feature: &str, example: &Counterexample) -> Strin
     let at = features.iter().position(|other| other.name == feature).unwrap_or(0);
     let side = |row: &[FeatureValue]| {
         let prediction = match model.predict_row(row) {
-            Ok(Prediction::Number(number)) => number,
-            Ok(Prediction::Class { probabilities, .. }) => {
-                probabilities.last().copied().unwrap_or(f64::NAN)
+            Ok(Prediction::Number(number)) => number.to_string(),
+            Ok(Prediction::Numbers(numbers)) => {
+                numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(" and ")
             }
-            Err(_) => f64::NAN,
+            Ok(Prediction::Class { probabilities, .. }) => {
+                probabilities.last().copied().unwrap_or(f64::NAN).to_string()
+            }
+            Err(_) => f64::NAN.to_string(),
         };
         format!("{feature}={} gives {prediction}", shown(model, at, row[at]))
     };

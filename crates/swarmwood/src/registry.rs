@@ -165,7 +165,7 @@ fn target_text(classes: usize) -> String {
 /// The number of classes; 0 for numbers.
 fn classes(target: &TargetKind) -> usize {
     match target {
-        TargetKind::Number => 0,
+        TargetKind::Number | TargetKind::Numbers(_) => 0,
         TargetKind::Classes(names) => names.len(),
     }
 }

@@ -125,7 +125,7 @@ def _tree_data(model: Any, tree: int | None) -> TreeData:
         )
     title = f"Tree {tree or 0} of {core.trees}"
     if output is not None and core.outputs > 1:
-        title += f", for the score of {core.classes[output]}"
+        title += f", for the score of {(core.classes or core.columns)[output]}"
     return TreeData(nodes, leaves, model._feature_names(), [], title, rows)
 
 

@@ -32,7 +32,8 @@ pub fn run(model: &Model, directions: &str, as_json: bool) -> Result<()> {
 }
 
 fn line(model: &Model, check: &FeatureCheck) -> String {
-    let FeatureCheck { feature, direction, found } = check;
+    let FeatureCheck { feature, column, direction, found } = check;
+    let column = column.as_ref().map_or(String::new(), |column| format!(" for {column}"));
     let found = match found {
         MonotoneCheck::Proven { pairs } => {
             format!("proven ({pairs} pairs of neighbouring leaves)")
@@ -44,11 +45,12 @@ fn line(model: &Model, check: &FeatureCheck) -> String {
             format!("undecided: too many trees share the threshold {threshold}")
         }
     };
-    format!("{feature}: {direction}: {found}\n").replace(|c: char| c.is_control() && c != '\n', "?")
+    format!("{feature}: {direction}{column}: {found}\n")
+        .replace(|c: char| c.is_control() && c != '\n', "?")
 }
 
 fn check_json(model: &Model, check: &FeatureCheck) -> Value {
-    let FeatureCheck { feature, direction, found } = check;
+    let FeatureCheck { feature, column, direction, found } = check;
     let (found, pairs, example) = match found {
         MonotoneCheck::Proven { pairs } => ("proven", Some(*pairs), None),
         MonotoneCheck::Violated(example) => {
@@ -56,11 +58,15 @@ fn check_json(model: &Model, check: &FeatureCheck) -> Value {
         }
         MonotoneCheck::Undecided { .. } => ("undecided", None, None),
     };
-    json!({
+    let mut object = json!({
         "feature": feature,
         "direction": direction.to_string(),
         "found": found,
         "pairs": pairs,
         "example": example,
-    })
+    });
+    if let Some(column) = column {
+        object["target"] = json!(column);
+    }
+    object
 }

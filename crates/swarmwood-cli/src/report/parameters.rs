@@ -74,7 +74,7 @@ pub fn messages(record: Option<&Value>) -> Html {
 /// The task.
 fn task_text(model: &Model) -> String {
     match &model.schema.target.kind {
-        TargetKind::Number => "regression".to_string(),
+        TargetKind::Number | TargetKind::Numbers(_) => "regression".to_string(),
         TargetKind::Classes(classes) => match &classes[..] {
             [negative, positive] => {
                 format!("binary classification: {negative}, {positive} (positive)")

@@ -136,11 +136,26 @@ fn read_file(path: &Path) -> Result<RunFile> {
         return read_trace(&String::from_utf8_lossy(&bytes)).map(RunFile::Trace).map_err(wrong);
     }
 
-    if let Some(record) = record(&bytes) {
-        return Ok(record);
+    let several = |count: usize| Error::Model {
+        path: path.to_path_buf(),
+        message: format!(
+            "predicts {count} columns, but a report is about one target; train one model per \
+             column and report on each, or use 'evaluate' and 'inspect'"
+        )
+        .into(),
+    };
+    match record(&bytes) {
+        Some(RunFile::TrainRecord(value)) if value["targets"].is_array() => {
+            return Err(several(value["targets"].as_array().map_or(0, Vec::len)));
+        }
+        Some(record) => return Ok(record),
+        None => {}
     }
 
     match store::load(path) {
+        Ok(model) if !model.schema.target.kind.columns().is_empty() => {
+            Err(several(model.schema.target.kind.columns().len()))
+        }
         Ok(model) => Ok(RunFile::Model(Box::new(model))),
         Err(Error::Model { path, message }) => {
             let message = format!(

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::{Arg, ArgMatches, Command};
+use swarmwood::error::Violation;
 use swarmwood::learn::event::Event;
 use swarmwood::model::{Kind, Schema, TargetKind};
 use swarmwood::params::TABLE;
 use swarmwood::read::{self, Rows, Source};
 use swarmwood::train::{TrainOptions, TrainResult};
 use swarmwood::write::write_atomically;
-use swarmwood::{Result, column_checks, store, train};
+use swarmwood::{Error, Result, column_checks, store, train};
 
 pub use self::progress::TrainProgress;
 use self::request::TrainRequest;
@@ -72,7 +73,11 @@ pub fn command() -> Command {
             flags::switch_flag("demo", "train on the built-in red wine quality data")
                 .conflicts_with("data"),
         )
-        .arg(flags::text_flag("target", "COLUMN", "column to predict"))
+        .arg(flags::text_flag(
+            "target",
+            "COLUMN",
+            "column to predict, or several columns of numbers with commas between them",
+        ))
         .args(flags::table_flags())
         .arg(flags::files_flag(
             "valid",
@@ -148,6 +153,7 @@ fn fit(
 ) -> Result<TrainSummary> {
     let started = Instant::now();
     let (rows, valid, watched) = read_rows(request)?;
+    check_charts(request, &rows)?;
     let read_seconds = started.elapsed().as_secs_f64();
     console.line(&data_summary(&request.source, &rows, valid.as_ref()));
 
@@ -194,6 +200,22 @@ fn fit(
 
     let valid_rows = valid.map_or(0, |valid| valid.rows);
     Ok(TrainSummary { trained, rows: rows.rows, valid_rows, read_seconds, warnings, notes })
+}
+
+/// A trace and a chart are about one run.
+fn check_charts(request: &TrainRequest, rows: &Rows) -> Result<()> {
+    let columns = rows.schema.target.kind.columns().len();
+    let given = [("trace", request.trace.is_some()), ("plot", request.plot.is_some())];
+    let violation = |(name, _): (&'static str, bool)| {
+        let message = format!(
+            "is of one run, but there is one for each of {columns} targets; train one model per \
+             column, or leave it out"
+        );
+        Violation::new(name, message)
+    };
+    let used = given.into_iter().filter(|(_, is_given)| *is_given && columns > 0);
+    let violations: Vec<Violation> = used.map(violation).collect();
+    if violations.is_empty() { Ok(()) } else { Err(Error::Parameters(violations)) }
 }
 
 /// The training rows, the validation rows that decide, and the other sets: from files, or held out.
@@ -258,6 +280,7 @@ fn source_name(source: &Source) -> String {
 fn task_text(schema: &Schema) -> String {
     match &schema.target.kind {
         TargetKind::Number => "regression".to_string(),
+        TargetKind::Numbers(columns) => format!("regression of {}", count(columns.len(), "column")),
         TargetKind::Classes(classes) => match &classes[..] {
             [_, positive] => format!("classification (2 classes, '{positive}' is positive)"),
             classes => format!("classification ({} classes)", classes.len()),

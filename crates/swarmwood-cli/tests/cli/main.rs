@@ -26,6 +26,7 @@ mod reports;
 mod rules;
 mod scoring_tables;
 mod scratch;
+mod several_targets;
 mod studies;
 mod swarms;
 mod tables;

@@ -34,6 +34,11 @@ pub(super) fn check_schema(schema: &Schema) -> Result<(), ModelError> {
     {
         return Err(ModelError::DuplicateClass { class: class.clone() });
     }
+    if let TargetKind::Numbers(columns) = &schema.target.kind
+        && (columns.len() < 2 || repeated(columns.iter()).is_some())
+    {
+        return Err(ModelError::TargetColumns { columns: columns.clone() });
+    }
     if let Some(name) = repeated(schema.dates.iter().map(|date| &date.name)) {
         let problem = "two dates have this name; give each column its own name";
         return Err(ModelError::Date { date: name.clone(), problem });

@@ -1,5 +1,6 @@
 use super::*;
 use crate::samples::{self, SampleRng, SampleSize};
+use crate::schema::TargetKind;
 use crate::tree::{Level, LevelSet, Node};
 
 /// A softmax model: two rounds of three trees, alternately of both kinds, and one of a vector tree.
@@ -78,6 +79,14 @@ fn every_invariant_is_checked() {
         (
             |m| m.schema.target.kind = TargetKind::Classes(vec!["u".into(); 3]),
             "classes of the target are named `u`",
+        ),
+        (
+            |m| m.schema.target.kind = TargetKind::Numbers(vec!["u".into(); 3]),
+            "the target has the columns",
+        ),
+        (
+            |m| m.schema.target.kind = TargetKind::Numbers(vec!["u".into()]),
+            "there must be at least two, each once",
         ),
         (|m| m.base.push(0.0), "link Softmax does not fit"),
         (|m| m.base.clear(), "link Softmax does not fit"),

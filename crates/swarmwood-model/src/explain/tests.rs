@@ -78,7 +78,7 @@ proptest! {
             }
             for member in model.members() {
                 let trees = match &member.shape {
-                    Shape::Vector(vector) => (0..3).map(|output| vector.to_tree(output)).collect(),
+                    Shape::Vector(vector) => (0..vector.outputs()).map(|output| vector.to_tree(output)).collect(),
                     shape => vec![shape.to_tree().into_owned()],
                 };
                 for (output, tree) in (member.output as usize..).zip(trees) {

@@ -40,6 +40,7 @@ impl ExportFormat for ModelJavascript {
         text.push_str(INTRODUCTION);
         text.push_str(&tables(&form));
         text.push_str(&FUNCTIONS.replace("{CUT}", &number(form.cut)));
+        text.push_str(if form.columns().is_empty() { ONE_NUMBER } else { NUMBERS });
         out.extend_from_slice(text.as_bytes());
         Ok(())
     }
@@ -213,12 +214,25 @@ export function predict(row) {
       });
       return classes[best];
     }
-    case "exp":
+"#;
+
+const ONE_NUMBER: &str = r#"    case "exp":
       return Math.exp(scores[0]);
     case "expm1":
       return Math.expm1(scores[0]);
     default:
       return scores[0];
+  }
+}
+"#;
+
+/// An array, in the order of the columns of the target.
+const NUMBERS: &str = r#"    case "exp":
+      return scores.map(Math.exp);
+    case "expm1":
+      return scores.map(Math.expm1);
+    default:
+      return scores;
   }
 }
 "#;
@@ -246,7 +260,7 @@ for (const row of table.rows) {
   const map = new Map(values.map((value, at) => [names[at], value]));
   if (!same(raw, exported.raw(map))) throw Error("a map gives other scores");
   let predicted = exported.probabilities(values);
-  if (predicted.length === 0) predicted = [exported.predict(values)];
+  if (predicted.length === 0) predicted = [exported.predict(values)].flat();
   else if (raw.length === 1 && exported.predict(values) !== table.classes[raw[0] > table.cut ? 1 : 0])
     throw Error("wrong class");
   lines.push([...raw, ...predicted].join(" "));

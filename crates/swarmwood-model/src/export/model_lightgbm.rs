@@ -68,8 +68,18 @@ impl ExportFormat for ModelLightgbm {
         input: &ExportInput<'_>,
         _: &ExportOptions,
     ) -> Result<Option<String>, ExportError> {
-        let note = "LightGBM has no objective for exp(score) - 1: it predicts the raw scores";
-        Ok((input.model.link == Link::ExpM1).then(|| note.to_string()))
+        let model = input.model;
+        let has_columns = !model.schema.target.kind.columns().is_empty();
+        Ok(match model.link {
+            Link::ExpM1 => {
+                Some("LightGBM has no objective for exp(score) - 1: it predicts the raw scores")
+            }
+            Link::Exp if has_columns => {
+                Some("LightGBM has no objective for several numbers: it predicts the raw scores")
+            }
+            _ => None,
+        }
+        .map(str::to_string))
     }
 
     fn verification(&self, _: &ExportInput<'_>, _: &ExportOptions) -> Option<Verification> {
@@ -87,6 +97,8 @@ fn objective(form: &ScoringForm<'_>, options: &ExportOptions) -> String {
     let raw = options.get(&RESULT) == "raw";
     match form.link {
         Link::Softmax if raw => "custom".to_string(),
+        // No objective of LightGBM has several numbers.
+        _ if form.base.len() > 1 && form.link != Link::Softmax => "custom".to_string(),
         _ if raw => "regression".to_string(),
         Link::Softmax => format!("multiclass num_class:{}", form.classes().len()),
         Link::Identity => "regression".to_string(),

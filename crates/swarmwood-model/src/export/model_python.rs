@@ -40,6 +40,7 @@ impl ExportFormat for ModelPython {
         text.push_str(INTRODUCTION);
         text.push_str(&tables(&form));
         text.push_str(&FUNCTIONS.replace("{CUT}", &python_literal(form.cut)));
+        text.push_str(if form.columns().is_empty() { ONE_NUMBER } else { NUMBERS });
         out.extend_from_slice(text.as_bytes());
         Ok(())
     }
@@ -219,11 +220,21 @@ def predict(row):
         return CLASSES[1 if scores[0] > {CUT} else 0]
     if LINK == "softmax":
         return CLASSES[max(range(len(scores)), key=lambda output: (scores[output], -output))]
-    if LINK == "exp":
+"#;
+
+const ONE_NUMBER: &str = r#"    if LINK == "exp":
         return _exp(scores[0])
     if LINK == "expm1":
         return _exp(scores[0]) if scores[0] > 700.0 else math.expm1(scores[0])
     return scores[0]
+"#;
+
+/// A list, in the order of the columns of the target.
+const NUMBERS: &str = r#"    if LINK == "exp":
+        return [_exp(score) for score in scores]
+    if LINK == "expm1":
+        return [_exp(score) if score > 700.0 else math.expm1(score) for score in scores]
+    return scores
 "#;
 
 /// Scores the rows as sequences, and checks that mappings give the same.
@@ -252,6 +263,7 @@ for row in table["rows"]:
         best = exported.CLASSES.index(exported.predict(values))
         assert best == (raw.index(max(raw)) if len(raw) > 1 else raw[0] > table["cut"]), "wrong class"
     else:
-        predicted = [exported.predict(values)]
+        predicted = exported.predict(values)
+        predicted = predicted if isinstance(predicted, list) else [predicted]
     print(*map(repr, raw + predicted))
 "#;

@@ -40,6 +40,12 @@ impl ExportFormat for ModelXgboost {
                 "the model is linear and has no trees; export it as c, js, onnx, python or sql",
             );
         }
+        if !model.schema.target.kind.columns().is_empty() && model.link == Link::Exp {
+            return refuse(
+                "XGBoost's objectives of counts have one target; export it as c, js, onnx or python, \
+                 or train one model per column",
+            );
+        }
         if model.schema.features.is_empty() {
             return refuse("XGBoost has no models without features; export it as json");
         }
@@ -120,6 +126,7 @@ fn file(form: ScoringForm<'_>) -> String {
         ),
     };
     let classes = if form.link == Link::Softmax { outputs } else { 0 };
+    let targets = form.schema.target.kind.columns().len().max(1);
 
     let trees = form.trees_with_base();
     let rounds: Vec<String> =
@@ -133,7 +140,7 @@ fn file(form: ScoringForm<'_>) -> String {
          \"num_trees\":\"{}\"}},\"iteration_indptr\":[{}],\"tree_info\":[{}],\"trees\":[\n{}\n]}},\
          \"name\":\"gbtree\"}},\"learner_model_param\":{{\"base_score\":\"{base}\",\
          \"boost_from_average\":\"1\",\"num_class\":\"{classes}\",\"num_feature\":\"{features}\",\
-         \"num_target\":\"1\"}},\"objective\":{objective}}},\"version\":[2,1,0]}}\n",
+         \"num_target\":\"{targets}\"}},\"objective\":{objective}}},\"version\":[2,1,0]}}\n",
         names.join(","),
         kinds.join(","),
         trees.len(),

@@ -157,7 +157,13 @@ pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
     let splits = rules.rule_count() - groups;
     let target = printable(&rules.schema().target.name).into_owned();
     let classes = rules.schema().target.kind.classes();
+    let has_columns = !rules.schema().target.kind.columns().is_empty();
     let score = match rules.model.link {
+        Link::Identity if has_columns => "each score is the prediction of its column".to_string(),
+        Link::Exp if has_columns => "the prediction of a column is exp(its score)".to_string(),
+        Link::ExpM1 if has_columns => {
+            "the prediction of a column is exp(its score) - 1".to_string()
+        }
         Link::Identity => format!("the score is the prediction of {target}"),
         Link::Exp => format!("the prediction of {target} is exp(score)"),
         Link::ExpM1 => format!("the prediction of {target} is exp(score) - 1"),
@@ -195,14 +201,11 @@ pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
     ]
 }
 
-/// The names of a model's scores: one per class for three or more classes.
+/// The names of a model's scores: one per class for three or more classes, or per column.
 pub(super) fn output_names(rules: &AdditiveRules<'_>) -> Vec<String> {
-    let classes = rules.schema().target.kind.classes();
-    match rules.model.base.len() {
-        1 => vec!["score".to_string()],
-        count => (0..count)
-            .map(|at| classes.get(at).cloned().unwrap_or_else(|| at.to_string()))
-            .collect(),
+    match rules.model.output_names() {
+        [] => vec!["score".to_string()],
+        names => names.to_vec(),
     }
 }
 

@@ -45,7 +45,8 @@ fn sum_to_json(rules: &AdditiveRules<'_>) -> String {
         Link::Softmax => "softmax",
     };
     let classes = rules.schema().target.kind.classes();
-    let object = json!({
+    let columns = rules.schema().target.kind.columns();
+    let mut object = json!({
         "target": rules.schema().target.name,
         "classes": if classes.is_empty() { Value::Null } else { json!(classes) },
         "rows": rules.rows,
@@ -55,6 +56,9 @@ fn sum_to_json(rules: &AdditiveRules<'_>) -> String {
         "points_unit": rules.model.calibration.points_unit,
         "groups": rules.groups.iter().map(|one| group(rules, one)).collect::<Vec<_>>(),
     });
+    if !columns.is_empty() {
+        object["columns"] = json!(columns);
+    }
     format!("{object:#}\n")
 }
 

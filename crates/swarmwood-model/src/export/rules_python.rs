@@ -52,8 +52,8 @@ fn to_python(rules: &RuleSet<'_>) -> String {
     text
 }
 
-/// The function of a sum of trees: a number, the probability of the second of two classes, or the
-/// probabilities of more classes by name.
+/// The function of a sum of trees: a number, the probability of the second of two classes, or by
+/// name the probabilities of more classes or the numbers of several columns.
 fn sum_to_python(rules: &AdditiveRules<'_>) -> String {
     let of_groups = rules.groups.iter().flat_map(|group| &group.rules);
     let variables = variables(rules.schema(), of_groups.flat_map(|rule| &rule.conditions));
@@ -100,6 +100,20 @@ fn sum_to_python(rules: &AdditiveRules<'_>) -> String {
 
     let classes = rules.schema().target.kind.classes();
     text.push_str(&match rules.model.link {
+        link if rules.model.outputs() > 1 && link != Link::Softmax => {
+            let number = match link {
+                Link::Exp => "exp(score)",
+                Link::ExpM1 => "exp(score) - 1.0",
+                _ => "score",
+            };
+            let names: Vec<String> =
+                rules.model.output_names().iter().map(|name| quoted(name)).collect();
+            format!(
+                "    names = [{}]\n    return {{name: {number} for name, score in zip(names, \
+                 scores)}}\n",
+                names.join(", ")
+            )
+        }
         Link::Identity => "    return scores[0]\n".to_string(),
         Link::Exp => "    return exp(scores[0])\n".to_string(),
         Link::ExpM1 => "    return exp(scores[0]) - 1.0\n".to_string(),

@@ -122,13 +122,14 @@ fn to_sql(rules: &RuleSet<'_>, dialect: RulesDialect) -> String {
 }
 
 /// The expression of a sum of trees: a number, the probability of the second of two classes, or one
-/// score per class, separated by commas.
+/// score per class or number per column, separated by commas.
 fn sum_to_sql(rules: &AdditiveRules<'_>, dialect: RulesDialect) -> String {
-    let target = printable(&rules.schema().target.name);
     let names = output_names(rules);
+    let columns = rules.schema().target.kind.columns();
     let expressions: Vec<String> = (0..names.len())
         .map(|output| {
             let score = score_sql(rules, output, dialect);
+            let target = printable(columns.get(output).unwrap_or(&rules.schema().target.name));
             match rules.model.link {
                 Link::Identity => format!("-- {target}\n{score}"),
                 Link::Exp => format!("-- {target}\nEXP({score})"),

@@ -213,6 +213,11 @@ impl<'a> ScoringForm<'a> {
         used
     }
 
+    /// The columns of the target if it has several.
+    pub(super) fn columns(&self) -> &'a [String] {
+        self.schema.target.kind.columns()
+    }
+
     /// The names of the classes; none for regression.
     pub(super) fn classes(&self) -> &'a [String] {
         self.schema.target.kind.classes()

@@ -82,6 +82,8 @@ fn graph(single: &SingleTree<'_>, out: &mut String) -> fmt::Result {
         let mut label = prediction_name(single, prediction);
         let colour = match prediction {
             Prediction::Number(number) => scale_colour(*number, range),
+            // A single tree predicts one number or classes.
+            Prediction::Numbers(_) => scale_colour(f64::NAN, range),
             Prediction::Class { class, probabilities } => {
                 let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);
                 label.push_str(&format!("\n{}", percent(share)));

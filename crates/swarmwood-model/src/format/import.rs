@@ -170,8 +170,14 @@ impl ImportParts {
             let count = if self.link == Link::Sigmoid { 2 } else { outputs };
             let numbered = || (0..count).map(|class| class.to_string()).collect();
             TargetKind::Classes(if self.classes.is_empty() { numbered() } else { self.classes })
+        } else if outputs > 1 {
+            TargetKind::Numbers((0..outputs).map(|at| format!("target_{at}")).collect())
         } else {
             TargetKind::Number
+        };
+        let target = match kind.columns() {
+            [] => "target".to_string(),
+            columns => columns.join(","),
         };
 
         // Trees take the outputs in turn, whatever the order in the file.
@@ -187,7 +193,7 @@ impl ImportParts {
         Ok(Model {
             schema: Schema {
                 features: self.features,
-                target: Target { name: "target".into(), kind },
+                target: Target { name: target, kind },
                 dates: Vec::new(),
             },
             link: self.link,

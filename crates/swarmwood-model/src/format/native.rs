@@ -2,8 +2,8 @@
 //!
 //! The same model always gives the same bytes, and numbers are written so that reading restores
 //! every bit. All versions can be read forever. Version 2 adds vector trees, version 3 what belongs
-//! to decisions, dates and counts of training rows; a model without them is written as the older
-//! version.
+//! to decisions, dates, counts of training rows and targets of several columns; a model without them
+//! is written as the older version.
 
 use crate::check::ModelError;
 use crate::ensemble::Model;
@@ -91,7 +91,9 @@ pub enum FormatError {
 /// Whether a model has what only version 3 can express.
 fn needs_version_3(model: &Model) -> bool {
     let Model { calibration, schema, provenance, .. } = model;
-    !calibration.is_empty() || !schema.dates.is_empty() || !provenance.stats.is_empty()
+    let has_columns = !schema.target.kind.columns().is_empty();
+    let has_stats = !provenance.stats.is_empty();
+    !calibration.is_empty() || !schema.dates.is_empty() || has_stats || has_columns
 }
 
 /// Writes a model as JSON; the same model always gives the same bytes.

@@ -124,7 +124,10 @@ pub struct Counterexample {
 #[non_exhaustive]
 pub enum MonotoneError {
     /// The model predicts several scores.
-    #[error("the model predicts {outputs} classes; only numbers and two classes have an order")]
+    #[error(
+        "the model predicts {outputs} scores; only models of one number and of two classes can be \
+         checked"
+    )]
     Outputs {
         /// How many.
         outputs: usize,

@@ -36,6 +36,12 @@ pub enum MapError {
     /// A linear function has no areas.
     #[error("the model is linear; a map shows where trees change their prediction")]
     Linear,
+    /// Several numbers have no common colour.
+    #[error("the model predicts {columns} columns; a map shows one: train one model per column")]
+    Columns {
+        /// How many.
+        columns: usize,
+    },
     /// The two features are one.
     #[error("the map needs two different features, and was given '{name}' twice")]
     Same {
@@ -94,6 +100,9 @@ impl Model {
     ) -> Result<String, MapError> {
         if self.members().is_empty() {
             return Err(MapError::Linear);
+        }
+        if let columns @ 2.. = self.schema.target.kind.columns().len() {
+            return Err(MapError::Columns { columns });
         }
         let name = |feature: usize| self.schema.features[feature].name.clone();
         let used = self.features_used();
@@ -376,6 +385,8 @@ impl<'a> PredictionMap<'a> {
     fn colour(&self, prediction: &Prediction) -> (String, f64) {
         match prediction {
             Prediction::Number(number) => (scale_colour(*number, self.range), 1.0),
+            // Models of several numbers have no map.
+            Prediction::Numbers(_) => (scale_colour(f64::NAN, self.range), 1.0),
             Prediction::Class { class, probabilities } => {
                 let even = 1.0 / probabilities.len().max(1) as f64;
                 let lead = (probabilities.get(*class as usize).copied().unwrap_or(even) - even)
@@ -388,6 +399,7 @@ impl<'a> PredictionMap<'a> {
     fn label(&self, prediction: &Prediction) -> String {
         match prediction {
             Prediction::Number(value) => exact(*value),
+            Prediction::Numbers(_) => String::new(),
             Prediction::Class { class, probabilities } => {
                 let name = self.model.schema.target.kind.classes().get(*class as usize);
                 let share = probabilities.get(*class as usize).copied().unwrap_or(0.0);

@@ -87,7 +87,7 @@ impl SingleTree<'_> {
     pub(crate) fn number_range(&self) -> (f64, f64) {
         let numbers = self.predictions.iter().filter_map(|prediction| match prediction {
             Prediction::Number(number) => Some(*number),
-            Prediction::Class { .. } => None,
+            Prediction::Numbers(_) | Prediction::Class { .. } => None,
         });
         numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
             (low.min(number), high.max(number))

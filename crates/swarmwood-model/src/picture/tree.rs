@@ -65,6 +65,8 @@ pub(super) fn draw(single: &SingleTree<'_>, id: &str) -> String {
 pub(crate) fn prediction_name(single: &SingleTree<'_>, prediction: &Prediction) -> String {
     match prediction {
         Prediction::Number(number) => short(*number),
+        // A single tree predicts one number or classes.
+        Prediction::Numbers(_) => String::new(),
         Prediction::Class { class, .. } => single
             .classes()
             .get(*class as usize)
@@ -366,6 +368,7 @@ impl TreeDrawing<'_> {
         let name = prediction_name(self.single, prediction);
         let whole = match prediction {
             Prediction::Number(value) => exact(*value),
+            Prediction::Numbers(_) => String::new(),
             Prediction::Class { probabilities, .. } => {
                 let shares = self.single.classes().iter().zip(probabilities);
                 shares

@@ -8,6 +8,8 @@ use crate::predict::block::{BlockError, FeatureValue};
 pub enum Prediction {
     /// Of a regression model.
     Number(f64),
+    /// Of a regression model of several columns: one number each.
+    Numbers(Vec<f64>),
     /// Of a classification model.
     Class {
         /// The predicted class, an index into the target's classes; see [`Model::class`].
@@ -20,7 +22,7 @@ pub enum Prediction {
 /// The predictions for a block of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Predictions {
-    /// Of a regression model: one number per row.
+    /// Of a regression model: one number per row, or row by row one per column of the target.
     Numbers(Vec<f64>),
     /// Of a classification model.
     Classes {
@@ -109,6 +111,9 @@ impl Model {
 
     /// The prediction for the raw scores of a row.
     pub fn prediction(&self, raw: &[f64]) -> Prediction {
+        if !self.schema.target.kind.columns().is_empty() {
+            return Prediction::Numbers(raw.iter().map(|&raw| self.link.number(raw)).collect());
+        }
         if !self.link.is_classification() {
             return Prediction::Number(self.link.number(raw.first().copied().unwrap_or(0.0)));
         }

@@ -255,6 +255,8 @@ impl From<&Prediction> for RulePrediction {
             Prediction::Class { class, .. } => RulePrediction::Class(*class),
             // Zero and minus zero are the same prediction.
             Prediction::Number(number) => RulePrediction::Number(number + 0.0),
+            // Models of several numbers have rules with points alone.
+            Prediction::Numbers(_) => RulePrediction::Number(f64::NAN),
         }
     }
 }

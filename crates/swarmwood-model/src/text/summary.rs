@@ -5,7 +5,6 @@ use std::fmt;
 
 use crate::calibration::Calibration;
 use crate::ensemble::{Body, LinearTerm, Link, Model, Shape};
-use crate::schema::TargetKind;
 use crate::tree::Tree;
 
 /// What a model is made of.
@@ -40,6 +39,8 @@ pub struct Summary {
     pub kind: BodyKind,
     /// Name of the target.
     pub target: String,
+    /// The columns of the target if it has several; else empty.
+    pub columns: Vec<String>,
     /// The classes; empty for regression.
     pub classes: Vec<String>,
     /// From raw scores to predictions.
@@ -83,15 +84,11 @@ impl Model {
             Body::Trees(_) => BodyKind::Mixed,
         };
 
-        let classes = match &self.schema.target.kind {
-            TargetKind::Number => Vec::new(),
-            TargetKind::Classes(classes) => classes.clone(),
-        };
-
         Summary {
             kind,
             target: self.schema.target.name.clone(),
-            classes,
+            columns: self.schema.target.kind.columns().to_vec(),
+            classes: self.schema.target.kind.classes().to_vec(),
             link: self.link,
             objective: self.objective.clone(),
             outputs: self.outputs(),
@@ -136,17 +133,14 @@ fn extreme(tree: &Tree, choose: fn(f64, f64) -> f64) -> f64 {
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "kind       {}", self.kind.name())?;
-        match self.classes.as_slice() {
-            [] => writeln!(f, "target     {} (number)", super::trees::printable(&self.target))?,
-            classes => {
+        let target = super::trees::printable(&self.target);
+        match (self.columns.as_slice(), self.classes.as_slice()) {
+            ([], []) => writeln!(f, "target     {target} (number)")?,
+            ([], classes) => {
                 let names = super::trees::some_names(classes.iter().map(String::as_str));
-                writeln!(
-                    f,
-                    "target     {} ({} classes: {names})",
-                    super::trees::printable(&self.target),
-                    classes.len()
-                )?;
+                writeln!(f, "target     {target} ({} classes: {names})", classes.len())?;
             }
+            (columns, _) => writeln!(f, "target     {target} ({} numbers)", columns.len())?,
         }
 
         writeln!(f, "objective  {}", super::trees::printable(&self.objective))?;

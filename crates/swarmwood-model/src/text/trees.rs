@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
-use crate::schema::{Kind, TargetKind};
+use crate::schema::Kind;
 use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
 /// Maximum number of names of a list that are shown.
@@ -115,14 +115,11 @@ impl Model {
         Some(text)
     }
 
-    /// Which class an output belongs to, if there are several outputs.
+    /// Which class or column an output belongs to, if there are several outputs.
     fn output_name(&self, output: usize) -> String {
-        match &self.schema.target.kind {
-            TargetKind::Classes(classes) if self.outputs() > 1 => classes
-                .get(output)
-                .map_or_else(String::new, |class| format!(" for class {}", printable(class))),
-            _ => String::new(),
-        }
+        let Some(name) = self.output_names().get(output) else { return String::new() };
+        let kind = if self.link.is_classification() { "class " } else { "" };
+        format!(" for {kind}{}", printable(name))
     }
 
     fn write_member(
@@ -133,7 +130,8 @@ impl Model {
         out: &mut impl Write,
     ) -> fmt::Result {
         let name = match &member.shape {
-            Shape::Vector(_) => " for all classes".to_string(),
+            Shape::Vector(_) if self.link.is_classification() => " for all classes".to_string(),
+            Shape::Vector(_) => " for all columns".to_string(),
             _ => self.output_name(member.output as usize),
         };
         let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());

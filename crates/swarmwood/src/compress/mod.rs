@@ -92,6 +92,7 @@ pub fn compress(
 ) -> Result<CompressResult> {
     let CompressRequest { teacher, rows, params, .. } = *request;
     check_objective(params)?;
+    check_target(teacher)?;
     let pool = Pool::new(params.threads).map_err(Error::Run)?;
     let mut chunk = rows.sample();
     (chunk.target, chunk.weight) = (Vec::new(), Vec::new());
@@ -122,6 +123,19 @@ pub fn compress(
     model.provenance.params.insert("swaps".to_string(), swaps.to_string());
     let (fidelity, labels) = measure(request, &model)?;
     Ok(CompressResult { model, fidelity, labels, data_rows, extra_rows, warnings, notes })
+}
+
+/// A student has one target.
+fn check_target(teacher: &dyn Teacher) -> Result<()> {
+    let columns = teacher.schema().target.kind.columns().len();
+    if columns == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "predicts {columns} columns, but a model of one target is needed; train one model per \
+         column and compress each"
+    );
+    Err(Error::Parameters(vec![Violation::new("model", message)]))
 }
 
 /// A student minimises the squared difference of raw scores.

@@ -4,17 +4,16 @@ use std::time::Instant;
 
 use swarmwood_learn::data::Chunk;
 use swarmwood_learn::event::Event;
-use swarmwood_model::{
-    Body, Calibration, Leaf, LinearFunction, Member, Model, Provenance, Schema, Shape, Target,
-    TargetKind, TrainingStats, Tree,
-};
+use swarmwood_model::{Model, Schema, Target, TargetKind, TrainingStats};
 
 use super::Teacher;
+use crate::Result;
 use crate::checkpoint::Keep;
 use crate::params::Params;
 use crate::read::Rows;
-use crate::train::{TrainOptions, TrainResult, train_with};
-use crate::{Error, Result};
+use crate::train::{
+    LEAST_SECONDS, OutputMeaning, TrainOptions, TrainResult, join_outputs, keep_of, train_with,
+};
 
 /// Fits one model per output to scores, row by row one per output.
 pub(super) fn fit(
@@ -43,7 +42,7 @@ pub(super) fn fit(
         let mut share = params.clone();
         if share.time_limit > 0.0 {
             let left = share.time_limit - started.elapsed().as_secs_f64();
-            share.time_limit = (left / (outputs - output) as f64).max(MIN_SECONDS);
+            share.time_limit = (left / (outputs - output) as f64).max(LEAST_SECONDS);
         }
         let keep = options.keep.as_ref().map(|keep| keep_of_output(keep, output, outputs));
         let options = TrainOptions { keep, ..options.clone() };
@@ -52,71 +51,20 @@ pub(super) fn fit(
     Ok(fits)
 }
 
-/// The least time limit of a fit, in which every method ends with some model.
-const MIN_SECONDS: f64 = 0.05;
-
 /// The checkpoint of one output; a teacher with one output has the file itself.
 fn keep_of_output(keep: &Keep, output: usize, outputs: usize) -> Keep {
-    if outputs == 1 {
-        return keep.clone();
-    }
-    let mut name = keep.path.clone().into_os_string();
-    name.push(format!(".{output}"));
-    Keep { path: name.into(), ..keep.clone() }
+    if outputs == 1 { keep.clone() } else { keep_of(keep, output) }
 }
 
 /// One model with the teacher's target, whose raw scores are the predictions of regressions.
 pub(super) fn join(teacher: &dyn Teacher, fits: Vec<Model>) -> Result<Model> {
-    let first = fits.first().ok_or_else(|| Error::Run("the teacher has no scores".to_string()))?;
-    // The rows of the student are not those of a training file, and some are made up.
-    let stats = TrainingStats::default();
-    let provenance = Provenance { stats, ..first.provenance.clone() };
-    let base = fits.iter().flat_map(|fit| fit.base.iter().copied()).collect();
-    let body = match &first.body {
-        Body::Linear(_) => Body::Linear(fits.into_iter().flat_map(linear_functions).collect()),
-        Body::Trees(_) => Body::Trees(rounds(fits)),
-    };
-    let model = Model {
+    let meaning = OutputMeaning {
         schema: teacher.schema().clone(),
         link: teacher.link(),
         objective: teacher.objective().to_string(),
-        base,
-        body,
-        provenance,
-        calibration: Calibration::default(),
     };
-    model.check().map_err(|error| Error::Run(format!("the student is not a model: {error}")))?;
+    let mut model = join_outputs(fits, meaning)?;
+    // The rows of the student are not those of a training file, and some are made up.
+    model.provenance.stats = TrainingStats::default();
     Ok(model)
-}
-
-fn linear_functions(fit: Model) -> Vec<LinearFunction> {
-    match fit.body {
-        Body::Linear(functions) => functions,
-        Body::Trees(_) => Vec::new(),
-    }
-}
-
-/// Rounds of one tree per output. Where an output has fewer trees than another, trees of one leaf
-/// that add nothing fill the round.
-fn rounds(fits: Vec<Model>) -> Vec<Member> {
-    let longest = fits.iter().map(|fit| fit.members().len()).max().unwrap_or(0);
-    let mut trees: Vec<_> = fits.into_iter().map(|fit| trees_of(fit).into_iter()).collect();
-    let mut members = Vec::with_capacity(longest * trees.len());
-    for _ in 0..longest {
-        for (output, trees) in trees.iter_mut().enumerate() {
-            let shape = trees.next().unwrap_or_else(|| {
-                let leaf = Leaf { value: 0.0, cover: 0.0 };
-                Shape::Ordinary(Tree { nodes: Vec::new(), leaves: vec![leaf] })
-            });
-            members.push(Member { output: output as u32, shape });
-        }
-    }
-    members
-}
-
-fn trees_of(fit: Model) -> Vec<Shape> {
-    match fit.body {
-        Body::Trees(members) => members.into_iter().map(|member| member.shape).collect(),
-        Body::Linear(_) => Vec::new(),
-    }
 }

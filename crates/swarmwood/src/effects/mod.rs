@@ -54,8 +54,12 @@ pub struct PairEffect {
     pub partial: Vec<Vec<Vec<f64>>>,
 }
 
-/// What the predictions of an output are: the name of a class, or nothing for a number.
+/// What the predictions of an output are: the name of a class or of a column, or nothing for a
+/// number.
 pub fn output_names(model: &Model) -> Vec<String> {
+    if let columns @ [_, ..] = model.schema.target.kind.columns() {
+        return columns.to_vec();
+    }
     match model.schema.target.kind.classes() {
         [] => vec![String::new()],
         [_, second] => vec![second.clone()],
@@ -132,7 +136,11 @@ pub fn pair_effect(
 /// The predictions, one list per output.
 fn predict(scorer: &Scorer<'_>, rows: &Chunk) -> Result<Vec<Vec<f64>>> {
     Ok(match scorer.predictions(rows)? {
-        Predictions::Numbers(numbers) => vec![numbers],
+        Predictions::Numbers(numbers) => {
+            let outputs = scorer.model().outputs();
+            let of = |output| numbers.iter().skip(output).step_by(outputs).copied().collect();
+            (0..outputs).map(of).collect()
+        }
         Predictions::Classes { probabilities, .. } => {
             let classes = scorer.model().schema.target.kind.classes().len();
             let of = |class| probabilities.iter().skip(class).step_by(classes).copied().collect();

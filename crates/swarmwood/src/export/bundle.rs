@@ -204,12 +204,15 @@ fn vectors(model: &Model) -> Result<String> {
     let mut header: Vec<String> = features.iter().map(|feature| quoted(&feature.name)).collect();
     header.extend((0..model.outputs()).map(|output| format!("raw_score_{output}")));
     match &model.schema.target.kind {
-        TargetKind::Number => {}
+        TargetKind::Number => header.push("prediction".to_string()),
+        TargetKind::Numbers(columns) => {
+            header.extend((0..columns.len()).map(|column| format!("prediction_{column}")));
+        }
         TargetKind::Classes(classes) => {
             header.extend((0..classes.len()).map(|class| format!("probability_{class}")));
+            header.push("prediction".to_string());
         }
     }
-    header.push("prediction".to_string());
     line(&mut text, &header);
 
     let rows = probe_rows(model, &InputPrecision::Double);
@@ -221,6 +224,7 @@ fn vectors(model: &Model) -> Result<String> {
         cells.extend(raw.iter().map(|score| exact(*score)));
         match model.prediction(&raw) {
             Prediction::Number(number) => cells.push(exact(number)),
+            Prediction::Numbers(numbers) => cells.extend(numbers.into_iter().map(exact)),
             Prediction::Class { class, probabilities } => {
                 cells.extend(probabilities.iter().map(|likely| exact(*likely)));
                 let classes = model.schema.target.kind.classes();
@@ -312,6 +316,10 @@ fn readme(model: &Model, entries: &[BundleEntry]) -> String {
     let mut text = format!("# A model of {}\n\n", inline(&schema.target.name));
     let _ = match &schema.target.kind {
         TargetKind::Number => write!(text, "It predicts a number"),
+        TargetKind::Numbers(columns) => {
+            let names: Vec<String> = columns.iter().map(|column| inline(column)).collect();
+            write!(text, "It predicts these numbers, in this order: {}", names.join(", "))
+        }
         TargetKind::Classes(classes) => {
             let names: Vec<String> = classes.iter().map(|class| inline(class)).collect();
             write!(text, "It predicts the probabilities of these classes: {}", names.join(", "))

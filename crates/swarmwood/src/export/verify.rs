@@ -182,6 +182,7 @@ fn compare(
         }
         let predicted = match model.prediction(&raw) {
             Prediction::Number(number) => vec![number],
+            Prediction::Numbers(numbers) => numbers,
             Prediction::Class { probabilities, .. } => probabilities,
         };
         // Beyond the exponential functions, predictions differ by what raw scores may.

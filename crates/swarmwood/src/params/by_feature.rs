@@ -310,6 +310,35 @@ pub(super) fn read_quoted(mut rest: &str) -> Option<(String, &str)> {
     }
 }
 
+/// Names with commas between them, each of which may be in double quotes; `None` if a quote is not
+/// closed, or if a name is empty or there twice.
+pub(crate) fn name_list(text: &str) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text.trim_start();
+    loop {
+        let (name, after) = match rest.strip_prefix('"') {
+            Some(inner) => read_quoted(inner)?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (rest[..end].trim_end().to_string(), &rest[end..])
+            }
+        };
+        if name.is_empty() || names.contains(&name) {
+            return None;
+        }
+        names.push(name);
+        match after.strip_prefix(',') {
+            Some(after) => rest = after.trim_start(),
+            None => return after.is_empty().then_some(names),
+        }
+    }
+}
+
+/// Names as [`name_list`] reads them.
+pub(crate) fn name_list_text(names: &[String]) -> String {
+    names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",")
+}
+
 /// A name as [`read_name`] reads it.
 fn quoted(name: &str) -> String {
     let plain = !name.is_empty()

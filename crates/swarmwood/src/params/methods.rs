@@ -399,7 +399,7 @@ const SPLIT_TREE: LearnerSpec = LearnerSpec {
     defaults: |base| Params { trees: 6, depth: 4, learning_rate: 1.0, ..base },
     resolve: |params, target| {
         let fitness = match target {
-            TargetKind::Number => FitnessChoice::Rmse,
+            TargetKind::Number | TargetKind::Numbers(_) => FitnessChoice::Rmse,
             TargetKind::Classes(_) => FitnessChoice::Accuracy,
         };
         let fitness = params.fitness.or(fitness);
@@ -415,7 +415,7 @@ const SPLIT_TREE: LearnerSpec = LearnerSpec {
 /// Swarms over sequences of rules: population and fitness as published.
 fn resolve_rule_sequences(params: Params, target: &TargetKind) -> Params {
     let (population, fitness) = match target {
-        TargetKind::Number => (200, FitnessChoice::Rmse),
+        TargetKind::Number | TargetKind::Numbers(_) => (200, FitnessChoice::Rmse),
         TargetKind::Classes(_) => (50, FitnessChoice::Accuracy),
     };
 
@@ -431,7 +431,7 @@ fn resolve_rule_sequences(params: Params, target: &TargetKind) -> Params {
 /// Single trees that are grown.
 fn resolve_criterion(params: Params, target: &TargetKind) -> Params {
     let criterion = match target {
-        TargetKind::Number => Criterion::Squared,
+        TargetKind::Number | TargetKind::Numbers(_) => Criterion::Squared,
         TargetKind::Classes(_) => Criterion::Gini,
     };
 
@@ -444,7 +444,7 @@ fn resolve_criterion(params: Params, target: &TargetKind) -> Params {
 
 /// The search over one tree: larger leaves than CART's, and CART's tree as a guard.
 fn resolve_tree_search(params: Params, target: &TargetKind) -> Params {
-    let of_numbers = *target == TargetKind::Number;
+    let of_numbers = target.is_regression();
     let guard = params.criterion == Criterion::Auto && !of_numbers;
     let criterion = if of_numbers { Criterion::Squared } else { Criterion::Mix };
     let min_leaf = if of_numbers { 20 } else { 5 };

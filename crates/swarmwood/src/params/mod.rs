@@ -26,6 +26,7 @@ mod value;
 mod tests;
 
 pub use by_feature::{ByFeature, FeatureCost, FeatureSetting, MonotoneSetting};
+pub(crate) use by_feature::{name_list, name_list_text};
 pub use check::ValidParams;
 pub use feature_groups::{FeatureGroups, GroupMember};
 pub use first_split::FirstSplit;

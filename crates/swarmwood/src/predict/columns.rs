@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use swarmwood_learn::data::Chunk;
+use swarmwood_model::Model;
 use swarmwood_model::predict::Predictions;
-use swarmwood_model::{Model, TargetKind};
 
 use super::reasons::Reasons;
 use super::{PredictionColumns, PredictionRequest, Scorer};
@@ -51,6 +51,14 @@ impl PredictionColumn {
         request: &PredictionRequest<'_>,
         kept: &[String],
     ) -> Result<Vec<PredictionColumn>> {
+        let targets = scorer.model().schema.target.kind.columns().len();
+        if request.reasons > 0 && targets > 1 {
+            let message = format!(
+                "is for models of one target, and this one predicts {targets} columns; use \
+                 --contributions, which has them for each"
+            );
+            return Err(Error::Parameters(vec![Violation::new("reasons", message)]));
+        }
         let predictions = PredictionColumn::of_predictions(scorer, request);
         if let Some(twice) = predictions.iter().find(|column| kept.contains(&column.name)) {
             let message = format!(
@@ -97,6 +105,10 @@ impl PredictionColumn {
 /// The prediction and what the model knows of its certainty.
 fn prediction_columns(scorer: &Scorer<'_>) -> Vec<PredictionColumn> {
     let names = class_names(scorer.model());
+    let targets = scorer.model().schema.target.kind.columns();
+    if !targets.is_empty() {
+        return values(targets.iter().map(|name| format!("prediction_{name}")));
+    }
     if names.is_empty() {
         let mut columns = vec![PredictionColumn::new("prediction", ColumnContent::Value(0))];
         if scorer.interval().is_some() {
@@ -130,9 +142,9 @@ fn values(names: impl Iterator<Item = String>) -> Vec<PredictionColumn> {
 
 /// What tells the raw scores apart; only a model with several needs names for them.
 fn output_suffixes(model: &Model) -> Vec<String> {
-    match model.outputs() {
-        1 => vec![String::new()],
-        _ => class_names(model).iter().map(|name| format!("_{name}")).collect(),
+    match model.output_names() {
+        [] => vec![String::new()],
+        names => names.iter().map(|name| format!("_{name}")).collect(),
     }
 }
 
@@ -167,10 +179,7 @@ pub(super) fn without_formula(text: &str) -> Cow<'_, str> {
 }
 
 fn class_names(model: &Model) -> &[String] {
-    match &model.schema.target.kind {
-        TargetKind::Classes(names) => names,
-        TargetKind::Number => &[],
-    }
+    model.schema.target.kind.classes()
 }
 
 /// The values of one chunk of rows, each list row by row.

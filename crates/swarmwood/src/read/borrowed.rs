@@ -28,6 +28,7 @@ use super::location::{PositionUnit, SourceLocation, listed, shown};
 use super::rows::Rows;
 use super::sample::hash;
 use super::stored_rows::StoredRows;
+use super::target_columns::stored_targets;
 use super::token;
 use super::{SAMPLE_ROWS, WEIGHT_SUMS};
 use crate::Result;
@@ -97,7 +98,8 @@ pub(super) struct BorrowedTable {
     has_target: bool,
 }
 
-/// The rows of a borrowed table for training; `target` is the kind of its target.
+/// The rows of a borrowed table for training; `target` is the kind of its target. Of several
+/// targets, all but the first are the last fields of the table.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -131,7 +133,10 @@ pub(super) struct BorrowedTable {
 /// # Ok::<(), swarmwood::Error>(())
 /// ```
 pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
-    let mut names: Vec<&str> = columns.fields().iter().map(|field| field.name.as_str()).collect();
+    let stored = target.kind.columns().len().saturating_sub(1);
+    let inputs = columns.fields().len().saturating_sub(stored);
+    let fields = &columns.fields()[..inputs];
+    let mut names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(location().column(
@@ -141,7 +146,7 @@ pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
         ));
     }
     let (mut features, mut sources, mut dates) = (Vec::new(), Vec::new(), Vec::new());
-    for (at, field) in columns.fields().iter().enumerate() {
+    for (at, field) in fields.iter().enumerate() {
         let name = field.name.clone();
         match &field.texts {
             None if columns.is_date(at) => {
@@ -163,6 +168,7 @@ pub fn borrowed(columns: Arc<dyn Columns>, target: Target) -> Result<Rows> {
             }
         }
     }
+    sources.extend((inputs..columns.fields().len()).map(BorrowedFeature::numbers));
     let schema = Schema { features, target, dates };
     BorrowedTable::of(columns, sources).into_training_rows(schema, Vec::new())
 }
@@ -264,8 +270,10 @@ impl BorrowedTable {
     ) -> Result<(BorrowedTable, Vec<String>)> {
         let fields = columns.fields();
         let inputs = schema.input_columns().len();
-        if fields.len() != inputs {
-            let message = format!("has {} features, but the model wants {inputs}", fields.len());
+        let stored = if has_target { stored_targets(schema) } else { 0 };
+        if fields.len() != inputs + stored {
+            let found = fields.len().saturating_sub(stored);
+            let message = format!("has {found} features, but the model wants {inputs}");
             return Err(
                 location().fault(message, "give the features of the training data, in their order")
             );
@@ -308,6 +316,7 @@ impl BorrowedTable {
                 }
             });
         }
+        sources.extend((inputs..fields.len()).map(BorrowedFeature::numbers));
         let weighted = has_target && columns.has_weight();
         Ok((BorrowedTable { columns, sources, order: None, weighted, has_target }, warnings))
     }
@@ -359,17 +368,16 @@ impl BorrowedTable {
     fn check_targets(&self, schema: &Schema) -> Result<Vec<f64>> {
         let rows = self.columns.rows();
         let classes = match &schema.target.kind {
-            TargetKind::Number => None,
+            TargetKind::Number | TargetKind::Numbers(_) => None,
             TargetKind::Classes(names) => Some(names.len() as f64),
         };
+        let fields = self.columns.fields().len();
+        let stored = (fields - stored_targets(schema)..fields).map(TableColumn::Feature);
         let mut target = Vec::new();
-        for run in runs(rows, 1) {
+        let parts = std::iter::once(TableColumn::Target).chain(stored);
+        for (part, run) in parts.flat_map(|part| runs(rows, 1).map(move |run| (part, run))) {
             target.clear();
-            self.columns.numbers(
-                TableColumn::Target,
-                &RowSelection::Range(run.clone()),
-                &mut target,
-            );
+            self.columns.numbers(part, &RowSelection::Range(run.clone()), &mut target);
             let fits = |value: &f64| match classes {
                 None => value.is_finite(),
                 Some(classes) => value.fract() == 0.0 && (0.0..classes).contains(value),

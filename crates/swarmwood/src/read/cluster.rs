@@ -116,7 +116,7 @@ fn schema_of(fields: &[Field], texts: Vec<Option<Vec<String>>>, target: Target) 
 
 fn check_targets(values: &[f64], target: &Target) -> Result<()> {
     let fits = |value: &f64| match &target.kind {
-        TargetKind::Number => value.is_finite(),
+        TargetKind::Number | TargetKind::Numbers(_) => value.is_finite(),
         TargetKind::Classes(names) => {
             value.fract() == 0.0 && (0.0..names.len() as f64).contains(value)
         }

@@ -45,6 +45,8 @@ pub(super) enum Misfits {
 pub(super) struct ChunkFrame {
     pub(super) location: SourceLocation,
     pub(super) features: Vec<(Slot, ColumnBuffer)>,
+    /// How many of the features, the last ones, are targets.
+    pub(super) stored_targets: usize,
     pub(super) target: Option<(Slot, ColumnBuffer)>,
     pub(super) weight: Option<(Slot, Vec<f64>)>,
     /// Columns that are copied.
@@ -72,6 +74,7 @@ impl ChunkFrame {
         ChunkFrame {
             location,
             features,
+            stored_targets: 0,
             target,
             weight: None,
             kept: KeptCells::default(),

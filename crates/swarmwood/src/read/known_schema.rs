@@ -8,12 +8,13 @@ use super::cells::ColumnBuffer;
 use super::frame::{ChunkFrame, Slot};
 use super::kept_columns::{KeepColumns, KeptCells};
 use super::layout;
-use super::location::{listed, shown};
+use super::location::{SourceLocation, listed, shown};
 use super::rows::Rows;
 use super::schema_inference::dropped_warning;
 use super::source::{RereadableSource, SourceReader};
 use super::stored_rows::{ChunkCollector, RetentionLimits};
 use super::table::OpenTable;
+use super::target_columns::{IncompleteRows, wrong_count};
 use super::{ReadOptions, ReadProgress};
 use crate::Result;
 
@@ -68,19 +69,29 @@ fn read_table_with_schema(
 
 fn read_into_frame(
     table: OpenTable,
-    mut frame: ChunkFrame,
+    frame: ChunkFrame,
     each: &mut dyn FnMut(&Chunk, &KeptCells) -> Result<()>,
 ) -> Result<(ChunkFrame, Vec<String>)> {
+    read_frames(table, frame, &mut |_, chunk, kept| each(chunk, kept))
+}
+
+/// The same with the frame that a chunk was taken from.
+fn read_frames(
+    table: OpenTable,
+    mut frame: ChunkFrame,
+    each: &mut dyn FnMut(&ChunkFrame, &Chunk, &KeptCells) -> Result<()>,
+) -> Result<(ChunkFrame, Vec<String>)> {
     let mut warnings: Vec<String> = table.ambiguity().cloned().into_iter().collect();
-    if !frame.features.is_sorted_by_key(|(slot, _)| slot.position) {
+    let features = &frame.features[..frame.features.len() - frame.stored_targets];
+    if !features.is_sorted_by_key(|(slot, _)| slot.position) {
         let file = &frame.location.file;
         warnings.push(format!(
             "{file}: the columns are in another order than in training; they were matched by name"
         ));
     }
     table.read(&mut frame, &mut |frame| {
-        let kept = frame.kept.take();
-        each(&frame.take(), &kept)?;
+        let (kept, chunk) = (frame.kept.take(), frame.take());
+        each(frame, &chunk, &kept)?;
         Ok(ReadProgress::Continue)
     })?;
     warnings.extend(dropped_warning(&frame));
@@ -98,11 +109,13 @@ pub(super) fn matching(
     let table = OpenTable::open(origin.open()?, options.format)?;
     let mut collector = ChunkCollector::new(limits, table.meter());
     let (location, memory) = (table.location().clone(), options.memory_limit());
-    let (frame, warnings) =
-        read_table_with_schema(table, schema, options, TargetUse::Required, &mut |chunk| {
-            collector.add(chunk);
-            collector.check_memory(chunk, memory, &location)
-        })?;
+    let mut incomplete = IncompleteRows::default();
+    let frame = known_frame(&table, schema, options, TargetUse::Required)?;
+    let (frame, warnings) = read_frames(table, frame, &mut |frame, chunk, _| {
+        incomplete.note(collector.rows(), chunk, frame)?;
+        collector.add(chunk);
+        collector.check_memory(chunk, memory, &location)
+    })?;
     let rows = collector.rows();
     if rows == 0 {
         let message = match &frame.dropped {
@@ -114,7 +127,8 @@ pub(super) fn matching(
     }
     collector.check_weight(&frame)?;
     let origin = Some((origin, options.clone()));
-    Ok(Rows::new(schema.clone(), rows, warnings, collector.finish(), origin))
+    let rows = Rows::new(schema.clone(), rows, warnings, collector.finish(), origin);
+    incomplete.leave_out(rows, 1, &location)
 }
 
 /// Reads a file with or without targets.
@@ -125,7 +139,12 @@ pub(super) fn maybe_labelled(
     limits: RetentionLimits,
 ) -> Result<(Rows, bool)> {
     let table = OpenTable::open(origin.open()?, options.format)?;
-    let has_target = !options.target.is_empty() || table.names().contains(&schema.target.name);
+    let is_there = |name: &String| table.names().contains(name);
+    let has_target = !options.target.is_empty()
+        || match schema.target.kind.columns() {
+            [] => is_there(&schema.target.name),
+            columns => columns.iter().all(is_there),
+        };
     if has_target {
         drop(table);
         return Ok((matching(origin, schema, options, limits)?, true));
@@ -199,18 +218,42 @@ fn known_frame(
         frame.chunk_rows *= 4;
         return Ok(frame);
     }
-    let target = if options.target.is_empty() { &schema.target.name } else { &options.target };
-    let target = slot(layout::find(names, target, "target", location)?);
+    let targets = known_targets(names, schema, options, location)?;
     let cells = match &schema.target.kind {
-        TargetKind::Number => ColumnBuffer::numbers(format),
+        TargetKind::Number | TargetKind::Numbers(_) => ColumnBuffer::numbers(format),
         TargetKind::Classes(classes) => ColumnBuffer::known(classes),
     };
-    let mut frame = ChunkFrame::new(location.clone(), features, Some((target, cells)));
+    let mut features: Vec<_> = features;
+    let more = targets[1..].iter().map(|&at| (slot(at), ColumnBuffer::numbers(format)));
+    features.extend(more);
+    let mut frame = ChunkFrame::new(location.clone(), features, Some((slot(targets[0]), cells)));
+    frame.stored_targets = targets.len() - 1;
     frame.number_format = format;
     if let Some(weight) = &options.weight {
         frame.weight = Some((slot(layout::find(names, weight, "weight", location)?), Vec::new()));
     }
     Ok(frame)
+}
+
+/// The positions of the target columns, the first one first: those that the options name, or those
+/// of the schema.
+fn known_targets(
+    names: &[String],
+    schema: &Schema,
+    options: &ReadOptions,
+    location: &SourceLocation,
+) -> Result<Vec<usize>> {
+    let columns = schema.target.kind.columns();
+    let targets = match (options.target.as_str(), columns) {
+        ("", []) => vec![layout::find(names, &schema.target.name, "target", location)?],
+        ("", columns) => layout::find_all(names, columns, "target", location)?,
+        (text, _) => layout::find_targets(names, text, location)?,
+    };
+    let expected = columns.len().max(1);
+    if targets.len() != expected {
+        return Err(wrong_count(targets.len(), expected, location));
+    }
+    Ok(targets)
 }
 
 /// One warning per column about levels the model does not know.

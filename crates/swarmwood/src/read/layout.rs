@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::ReadOptions;
 use super::location::{SourceLocation, listed};
+use super::target_columns;
 use crate::nearest::nearest;
 use crate::{Error, Result};
 
@@ -11,6 +12,8 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TableLayout {
     pub(super) target: usize,
+    /// The targets after the first one.
+    pub(super) more_targets: Vec<usize>,
     pub(super) weight: Option<usize>,
     pub(super) features: Vec<usize>,
     /// Positions the user wants read as categories.
@@ -28,7 +31,7 @@ impl TableLayout {
             let help = format!("name one of the columns: {}", listed(names));
             return Err(location.fault("no target column is given", help));
         }
-        let target = find(names, &options.target, "target", location)?;
+        let mut targets = find_targets(names, &options.target, location)?;
         let weight = options
             .weight
             .as_deref()
@@ -39,23 +42,19 @@ impl TableLayout {
         let clash = |position: usize, message: &str, help: &str| {
             Err::<TableLayout, Error>(location.column(&names[position], message, help))
         };
-        if weight == Some(target) {
-            return clash(
-                target,
-                "is both the target and the weight",
-                "choose another weight column",
-            );
-        }
-        if ignored.contains(&target) {
-            return clash(
-                target,
-                "is both the target and ignored",
-                "take it off the ignored columns",
-            );
-        }
-        if categorical.contains(&target) {
-            let help = "ask for classification (--task classification) if the target's numbers are classes";
-            return clash(target, "is the target and cannot be a categorical feature", help);
+        for &target in &targets {
+            if weight == Some(target) {
+                let help = "choose another weight column";
+                return clash(target, "is both the target and the weight", help);
+            }
+            if ignored.contains(&target) {
+                let help = "take it off the ignored columns";
+                return clash(target, "is both the target and ignored", help);
+            }
+            if categorical.contains(&target) {
+                let help = "ask for classification (--task classification) if the target's numbers are classes";
+                return clash(target, "is the target and cannot be a categorical feature", help);
+            }
         }
         if let Some(weight) =
             weight.filter(|weight| ignored.contains(weight) || categorical.contains(weight))
@@ -70,14 +69,28 @@ impl TableLayout {
             return clash(both, "is both categorical and ignored", "choose one of the two");
         }
         let is_feature = |position: &usize| {
-            *position != target && Some(*position) != weight && !ignored.contains(position)
+            !targets.contains(position) && Some(*position) != weight && !ignored.contains(position)
         };
         let features: Vec<usize> = (0..names.len()).filter(is_feature).collect();
         if features.is_empty() {
             let help = "the target needs at least one other column to be learned from";
             return Err(location.fault("no feature column is left", help));
         }
-        Ok(TableLayout { target, weight, features, categorical })
+        let more_targets = targets.split_off(1);
+        Ok(TableLayout { target: targets[0], more_targets, weight, features, categorical })
+    }
+}
+
+/// The positions of the target columns that a text names: one column with this name, or a list.
+pub(super) fn find_targets(
+    names: &[String],
+    text: &str,
+    location: &SourceLocation,
+) -> Result<Vec<usize>> {
+    let is_column = names.iter().any(|name| name == text);
+    match target_columns::listed_names(text).filter(|_| !is_column) {
+        Some(listed) => find_all(names, &listed, "target", location),
+        None => Ok(vec![find(names, text, "target", location)?]),
     }
 }
 
@@ -161,8 +174,32 @@ mod tests {
         let layout = TableLayout::of(&names("id,a,w,zip,y"), &options, &location()).unwrap();
         assert_eq!(
             layout,
-            TableLayout { target: 4, weight: Some(2), features: vec![1, 3], categorical: vec![3] }
+            TableLayout {
+                target: 4,
+                more_targets: Vec::new(),
+                weight: Some(2),
+                features: vec![1, 3],
+                categorical: vec![3]
+            }
         );
+    }
+
+    #[test]
+    fn several_targets_are_a_list_unless_a_column_has_the_whole_name() {
+        let layout = |columns: &[&str], target: &str| {
+            let names: Vec<String> = columns.iter().map(ToString::to_string).collect();
+            let options = ReadOptions { target: target.into(), ..ReadOptions::default() };
+            let layout = TableLayout::of(&names, &options, &location())?;
+            Ok::<_, Error>((layout.target, layout.more_targets, layout.features))
+        };
+        assert_eq!(layout(&["x", "a", "b"], "b, a").unwrap(), (2, vec![1], vec![0]));
+        assert_eq!(layout(&["x", "a,b", "a"], "a,b").unwrap(), (1, vec![], vec![0, 2]));
+        assert_eq!(layout(&["x", "a,b", "a"], "\"a,b\",a").unwrap(), (1, vec![2], vec![0]));
+        assert_eq!(layout(&["x", "a,b", "a"], "\"a,b\"").unwrap(), (1, vec![], vec![0, 2]));
+        let text = layout(&["x", "a", "b"], "a,c").unwrap_err().to_string();
+        assert!(text.contains("no target column 'c'"), "{text}");
+        let text = layout(&["a", "b"], "a,b").unwrap_err().to_string();
+        assert!(text.contains("no feature column"), "{text}");
     }
 
     #[test]

@@ -45,6 +45,7 @@ mod split;
 mod stored_rows;
 mod table;
 mod target;
+mod target_columns;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -70,6 +71,7 @@ pub use encoding::TextEncoding;
 pub use kept_columns::{KeepColumns, KeptCells};
 pub use number_format::DecimalSign;
 pub use rows::Rows;
+pub use target_columns::target_of;
 
 use crate::Result;
 use source::{MEMORY_LIMIT, RereadableSource};
@@ -121,7 +123,8 @@ pub struct TextFormat {
 /// How a training file is read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// Name of the target column.
+    /// Name of the target column, or names of several with commas between them, where a name may be
+    /// in double quotes. A column that has the whole text as its name comes first.
     pub target: String,
     /// Name of the weight column.
     pub weight: Option<String>,

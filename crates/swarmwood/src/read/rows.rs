@@ -14,6 +14,7 @@ use super::packed_chunk::PackedChunk;
 use super::sample::{append, hash, is_sampled, pick, pick_column, pick_values, threshold};
 use super::source::RereadableSource;
 use super::stored_rows::StoredRows;
+use super::target_columns::TargetView;
 use crate::memory::size_text;
 use crate::{Error, Result};
 
@@ -23,7 +24,7 @@ use crate::{Error, Result};
 pub struct Rows {
     /// Features and target as they were read.
     pub schema: Schema,
-    /// Number of rows with a target.
+    /// Number of rows with a target, or with all targets.
     pub rows: usize,
     /// Warnings for the user.
     pub warnings: Vec<String>,
@@ -32,6 +33,8 @@ pub struct Rows {
     part: Option<Arc<RowSet>>,
     /// Factors of the weights, by class.
     class_factors: Option<Arc<[f64]>>,
+    /// Which targets are handed over, if there are several.
+    pub(super) targets: TargetView,
     /// The processes that hold all rows of the store.
     cluster: Option<Arc<dyn RowCluster>>,
 }
@@ -39,6 +42,8 @@ pub struct Rows {
 /// The data that the parts of a split share.
 #[derive(Debug)]
 struct Store {
+    /// The schema that rows are read again with.
+    schema: Schema,
     rows: usize,
     stored: StoredRows,
     /// Rows up to this hash are the sample.
@@ -133,7 +138,9 @@ impl Rows {
         let memory_limit = origin.as_ref().map(|(_, options)| options.memory_limit());
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
         let origin = origin.filter(|_| matches!(stored, StoredRows::Sample { .. }));
+        let targets = TargetView::of(&schema);
         let store = Store {
+            schema: schema.clone(),
             rows,
             stored,
             threshold: threshold(rows as u64, super::SAMPLE_ROWS),
@@ -149,6 +156,7 @@ impl Rows {
             store: Arc::new(store),
             part: None,
             class_factors: None,
+            targets,
             cluster: None,
         }
     }
@@ -171,7 +179,8 @@ impl Rows {
         Ok(Rows { class_factors, ..self })
     }
 
-    /// Visits all rows in order, in chunks.
+    /// Visits all rows in order, in chunks. Where there are several targets, a chunk has one number
+    /// for each of them, row by row.
     pub fn for_each_chunk(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
         let Some(factors) = &self.class_factors else { return self.for_each_stored(each) };
         self.for_each_stored(&mut |chunk| {
@@ -186,6 +195,11 @@ impl Rows {
 
     /// Visits all rows as they are stored.
     fn for_each_stored(&self, each: &mut dyn FnMut(&Chunk) -> Result<()>) -> Result<()> {
+        let view = self.targets;
+        let mut each = |chunk: &Chunk| match view.stored {
+            0 => each(chunk),
+            _ => each(&view.apply(chunk.clone())),
+        };
         let mut first = 0;
         let mut visit = |chunk: &Chunk| {
             let rows = first..first + chunk.rows;
@@ -216,7 +230,7 @@ impl Rows {
             (StoredRows::Sample { .. }, Some((origin, options))) => {
                 read_with_schema(
                     origin.open()?,
-                    &self.schema,
+                    &self.store.schema,
                     options,
                     TargetUse::Required,
                     &mut visit,
@@ -233,15 +247,15 @@ impl Rows {
     /// share of the sample of the whole.
     pub fn sample(&self) -> Chunk {
         if let StoredRows::Borrowed(table) = &self.store.stored {
-            return table.chunk(&RowSelection::Indices(&self.sampled_rows()));
+            return self.targets.apply(table.chunk(&RowSelection::Indices(&self.sampled_rows())));
         }
         if let StoredRows::Elsewhere { sample, .. } = &self.store.stored {
             return sample.chunk(&RowSelection::Range(0..sample.rows()));
         }
         let mut sample = Chunk::default();
+        let stored = self.schema.features.len() + self.targets.stored;
         self.for_each_sampled(|chunk, indices| {
-            let mut columns =
-                (0..self.schema.features.len()).map(|c| pick_column(&chunk.column(c), indices));
+            let mut columns = (0..stored).map(|c| pick_column(&chunk.column(c), indices));
             if sample.columns.is_empty() {
                 sample.columns = columns.collect();
             } else {
@@ -254,7 +268,7 @@ impl Rows {
             sample.weight.extend(pick_values(&chunk.weight(), indices));
             sample.rows += indices.len();
         });
-        sample
+        self.targets.apply(sample)
     }
 
     /// The numbers of the rows of [`Rows::sample`], counted in the data that was read.
@@ -370,6 +384,7 @@ impl Rows {
             store: Arc::clone(&self.store),
             part: Some(part),
             class_factors: self.class_factors.clone(),
+            targets: self.targets,
             cluster: None,
         }
     }
@@ -407,7 +422,7 @@ impl Rows {
     pub(crate) fn targets(&self) -> Result<(Vec<f64>, Vec<f64>)> {
         match &self.store.stored {
             StoredRows::Elsewhere { target, weight, .. } => Ok((target.clone(), weight.clone())),
-            StoredRows::Borrowed(table) if self.part.is_none() => {
+            StoredRows::Borrowed(table) if self.part.is_none() && self.targets.stored == 0 => {
                 Ok((table.targets(), table.weights()))
             }
             _ => {

@@ -24,6 +24,7 @@ use super::rows::Rows;
 use super::source::RereadableSource;
 use super::stored_rows::{ChunkCollector, RetentionLimits, StoredRows};
 use super::table::{ColumnType, OpenTable};
+use super::target_columns::{IncompleteRows, target_of};
 use super::{ReadOptions, ReadProgress, TaskChoice, target, token};
 use crate::Result;
 
@@ -55,16 +56,21 @@ pub(super) fn read_training(
     loop {
         let table = OpenTable::open(origin.open()?, options.format)?;
         let layout = TableLayout::of(table.names(), options, table.location())?;
+        let several = several_numbers(&layout, options, table.location())?;
+        let options = several.as_ref().unwrap_or(options);
         findings.note_types(&table, &layout);
         let mut frame = inference_frame(&table, &layout, options, &findings)?;
         let mut warnings = table.warnings().to_vec();
         let meter = table.meter();
         let mut collector = ChunkCollector::new(limits, meter.clone());
+        let mut incomplete = IncompleteRows::default();
         let mut first = true;
         let is_probing = !findings.probes.is_empty();
         let progress = table.read(&mut frame, &mut |frame| {
             let chunk = frame.take();
+            incomplete.note(collector.rows(), &chunk, frame)?;
             if has_words(frame) {
+                incomplete = IncompleteRows::default();
                 collector = ChunkCollector::new(limits, meter.clone());
                 return Ok(if std::mem::take(&mut first) {
                     ReadProgress::Stop
@@ -86,9 +92,27 @@ pub(super) fn read_training(
         } else if !has_new && !is_probing {
             warnings.append(&mut findings.warnings);
             let dates = findings.dates.into_values().collect();
-            return finish(frame, collector, origin, options, warnings, dates);
+            let location = frame.location.clone();
+            let rows = finish(frame, collector, origin, options, warnings, dates)?;
+            return incomplete.leave_out(rows, 2, &location);
         }
     }
+}
+
+/// The options with which several targets are read, which are numbers; `None` for one target.
+fn several_numbers(
+    layout: &TableLayout,
+    options: &ReadOptions,
+    location: &SourceLocation,
+) -> Result<Option<ReadOptions>> {
+    if layout.more_targets.is_empty() {
+        return Ok(None);
+    }
+    if options.task == TaskChoice::Classification {
+        let help = "train one model per column, or leave out --task classification";
+        return Err(location.fault("several targets are numbers, not classes", help));
+    }
+    Ok(Some(ReadOptions { task: TaskChoice::Regression, ..options.clone() }))
 }
 
 impl ColumnFindings {
@@ -209,10 +233,13 @@ fn inference_frame(
         let help = "the target needs at least one other column to be learned from";
         return Err(table.location().fault("no feature column is left", help));
     }
+    let more_targets = layout.more_targets.iter();
+    features.extend(more_targets.map(|&at| (slot(at), ColumnBuffer::numbers(format))));
     let regression = options.task == TaskChoice::Regression;
     let target = if regression { ColumnBuffer::numbers(format) } else { cells(layout.target) };
     let target = Some((slot(layout.target), target));
     let mut frame = ChunkFrame::new(table.location().clone(), features, target);
+    frame.stored_targets = layout.more_targets.len();
     frame.number_format = format;
     frame.weight = layout.weight.map(|position| (slot(position), Vec::new()));
     frame.misfits = Misfits::Note;
@@ -257,6 +284,7 @@ fn finish(
     let resolved = target::resolve(&mut frame, options, rows, &mut warnings)?;
     let mut stored = collector.finish();
     stored.map_target(|value| resolved.map.apply(value));
+    let more_targets = frame.features.split_off(frame.features.len() - frame.stored_targets);
     let mut features = Vec::with_capacity(frame.features.len());
     for (index, (slot, cells)) in frame.features.into_iter().enumerate() {
         let mut name = slot.name.clone();
@@ -276,7 +304,12 @@ fn finish(
         };
         features.push(Feature { name, kind });
     }
-    let target = Target { name: target_name, kind: resolved.kind };
+    let more_names = more_targets.into_iter().map(|(slot, _)| slot.name);
+    let columns: Vec<String> = std::iter::once(target_name.clone()).chain(more_names).collect();
+    let target = match columns.len() {
+        1 => Target { name: target_name, kind: resolved.kind },
+        _ => target_of(columns),
+    };
     let schema = Schema { features, target, dates };
     Ok(Rows::new(schema, rows, warnings, stored, Some((origin, options.clone()))))
 }

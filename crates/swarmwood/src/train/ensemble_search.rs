@@ -107,6 +107,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
         tree: None,
         warnings,
         notes,
+        columns: Vec::new(),
     })
 }
 

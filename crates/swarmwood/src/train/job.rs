@@ -130,13 +130,14 @@ impl Job<'_> {
             tree: None,
             warnings: Vec::new(),
             notes: Vec::new(),
+            columns: Vec::new(),
         })
     }
 
     /// Collects every metric of the task, the objective's own among them.
     pub(super) fn tally(&self) -> Tally {
         let task = match &self.rows.schema.target.kind {
-            TargetKind::Number => LearningTask::Regression,
+            TargetKind::Number | TargetKind::Numbers(_) => LearningTask::Regression,
             TargetKind::Classes(classes) => LearningTask::Classes(classes.len()),
         };
         Tally::new(task, Some(&self.spec))

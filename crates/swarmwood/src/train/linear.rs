@@ -40,6 +40,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         tree: None,
         warnings: Vec::new(),
         notes,
+        columns: Vec::new(),
     })
 }
 

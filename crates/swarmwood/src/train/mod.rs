@@ -20,6 +20,7 @@ mod greedy;
 mod held_out;
 mod intervals;
 mod job;
+mod joined;
 mod learner;
 mod linear;
 mod logged_search;
@@ -31,6 +32,7 @@ mod report;
 mod row_counts;
 mod run_objective;
 mod search_space;
+mod several_targets;
 mod single;
 mod swarm_run;
 mod tree_sum;
@@ -51,6 +53,7 @@ pub use fold::{FoldData, FoldFit};
 pub use fold_task_rows::FoldTaskRows;
 pub use job::Job;
 use job::{add_rows, gather, measure, objective_and_metric};
+pub(crate) use joined::{OutputMeaning, join_outputs};
 pub use learner::Learner;
 pub use options::TrainOptions;
 use published::{RuleSequencePolicy, RuleSequenceSwarm, RuleSource};
@@ -58,6 +61,7 @@ pub use report::{GridReport, SwarmReport, TrainResult, TreeReport, TreeSwarmRepo
 use run_objective::RunObjective;
 pub use run_objective::validation_metric;
 pub use search_space::SearchSpace;
+pub(crate) use several_targets::{LEAST_SECONDS, keep_of};
 use single::{SingleTreeLearner, TreeFinder};
 
 /// Every learner of the library. A new one is a line here and a constant in `params/methods.rs`.
@@ -130,6 +134,9 @@ pub fn train_learner(
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
     let target = &rows.schema.target.kind;
+    if !target.columns().is_empty() {
+        return several_targets::train(learner, (rows, valid), params, options, observer);
+    }
     let mut params = (**params).clone().resolve(target);
     crate::registry::check_task(&params, target)?;
     crate::registry::check_decisions(&params, target)?;

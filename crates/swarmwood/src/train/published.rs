@@ -205,6 +205,7 @@ fn run<C: ParticleCode>(
         tree: None,
         warnings,
         notes,
+        columns: Vec::new(),
     })
 }
 

@@ -42,6 +42,9 @@ pub struct TrainResult {
     pub warnings: Vec<Message>,
     /// Remarks on the course of the run (early stopping, time limit, ...).
     pub notes: Vec<String>,
+    /// Where there are several columns to predict, the result of each, and the metrics above are
+    /// their means.
+    pub columns: Vec<TrainResult>,
 }
 
 impl TrainResult {

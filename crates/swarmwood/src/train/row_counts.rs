@@ -13,7 +13,7 @@ use crate::read::SAMPLE_ROWS;
 
 /// Larger models are not counted: the counts are for readers of the model, and nobody reads so many
 /// leaves.
-const MOST_COUNTS: usize = 4096;
+pub(super) const MOST_COUNTS: usize = 4096;
 
 /// Bins of a number.
 const BINS: usize = 10;

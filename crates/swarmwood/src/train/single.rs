@@ -150,6 +150,7 @@ fn train(
         tree: Some(report),
         warnings,
         notes,
+        columns: Vec::new(),
     })
 }
 
@@ -190,7 +191,7 @@ fn find_tree(
 /// The training rows as ranks.
 fn rank(job: &Job<'_>, chunk: &Chunk, context: Context<'_>) -> RankTable {
     let classes = match &job.rows.schema.target.kind {
-        TargetKind::Number => None,
+        TargetKind::Number | TargetKind::Numbers(_) => None,
         TargetKind::Classes(names) => Some(names.len()),
     };
     let max_codes = match job.params.thresholds {

@@ -27,7 +27,7 @@ impl Learner for TreeSumLearner {
         job.check_targets(chunk.target.iter().copied())?;
         let context = job.context();
         let classes = match &job.rows.schema.target.kind {
-            TargetKind::Number => None,
+            TargetKind::Number | TargetKind::Numbers(_) => None,
             TargetKind::Classes(names) => Some(names.len()),
         };
         let features = &job.rows.schema.features;

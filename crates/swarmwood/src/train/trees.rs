@@ -84,6 +84,7 @@ pub(super) fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<T
         tree: None,
         warnings,
         notes,
+        columns: Vec::new(),
     })
 }
 

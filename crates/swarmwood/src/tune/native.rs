@@ -15,6 +15,7 @@ use super::native_space;
 use super::objective::{FoldResult, Proposal, TrialObjective};
 use super::score::TuningScore;
 use crate::checkpoint::Identity;
+use crate::error::Violation;
 use crate::params::{Method, Params, ValidParams};
 use crate::read::Rows;
 use crate::train::{self, FoldData, FoldFit};
@@ -72,6 +73,14 @@ impl NativeObjective {
     /// # Ok::<(), swarmwood::Error>(())
     /// ```
     pub fn new(rows: Rows, common: NativeConfig, space: &Space) -> Result<NativeObjective> {
+        let targets = rows.schema.target.kind.columns().len();
+        if targets > 1 {
+            let message = format!(
+                "names {targets} columns, but tuning is for one target; tune each by itself, or one \
+                 of them and train on all with what was found"
+            );
+            return Err(Error::Parameters(vec![Violation::new("target", message)]));
+        }
         native_space::check(space, &common.params)?;
         let mut common = common;
         common.params.metric = common.score.watched();

@@ -58,7 +58,7 @@ impl TuningScore {
                 std::iter::once("auto").chain(known.iter().map(|score| score.name)).collect();
             let meant = nearest(name, names.iter().copied())
                 .map_or(String::new(), |near| format!(", perhaps {near}"));
-            let what = if *target == TargetKind::Number { "numbers" } else { "these classes" };
+            let what = if target.is_regression() { "numbers" } else { "these classes" };
             let message = format!(
                 "is '{name}'{meant}; for a target of {what} it must be one of {}",
                 names.join(", ")
@@ -70,7 +70,7 @@ impl TuningScore {
     /// Every metric of a target, the default first.
     pub fn all(target: &TargetKind) -> Vec<TuningScore> {
         let lists: &[&[(&'static str, bool)]] = match target {
-            TargetKind::Number => &[NUMBERS],
+            TargetKind::Number | TargetKind::Numbers(_) => &[NUMBERS],
             TargetKind::Classes(classes) if classes.len() == 2 => &[CLASSES, TWO],
             TargetKind::Classes(_) => &[CLASSES, MORE],
         };

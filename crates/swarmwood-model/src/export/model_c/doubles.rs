@@ -25,9 +25,9 @@ pub(super) fn program(form: &ScoringForm<'_>, name: &str, stem: &str) -> CProgra
     CProgram { source, header: header(form, name), table_bytes: tables.bytes }
 }
 
-/// Number of values that `predict` writes: probabilities, or one number.
+/// Number of values that `predict` writes: probabilities, or one number per column of the target.
 fn prediction_count(form: &ScoringForm<'_>) -> usize {
-    form.classes().len().max(1)
+    form.classes().len().max(form.columns().len()).max(1)
 }
 
 fn header(form: &ScoringForm<'_>, name: &str) -> String {
@@ -42,6 +42,9 @@ fn header(form: &ScoringForm<'_>, name: &str) -> String {
         columns.push_str(&format!(" *   {index}: {} ({kind})\n", comment(&feature.name)));
     }
     let names = names::declarations(name);
+    for (index, column) in form.columns().iter().enumerate() {
+        columns.push_str(&format!(" *   predicted {index}: {}\n", comment(column)));
+    }
     format!(
         r#"/* Predicts {target}. Written by Swarmwood.
  *
@@ -64,7 +67,7 @@ void {name}_raw(const double *row, double *raw);
 /* The predicted class for raw scores; 0 for regression. */
 unsigned {name}_class(const double *raw);
 
-/* The predicted number, or the probability of each class: {upper}_PREDICTIONS values. */
+/* {predicted}: {upper}_PREDICTIONS values. */
 void {name}_predict(const double *row, double *prediction);
 
 {names}
@@ -73,6 +76,10 @@ void {name}_predict(const double *row, double *prediction);
         target = comment(&form.schema.target.name),
         classes = form.classes().len(),
         predictions = prediction_count(form),
+        predicted = match form.columns() {
+            [] => "The predicted number, or the probability of each class",
+            _ => "The predicted numbers, in the order of the columns above",
+        },
     )
 }
 
@@ -243,25 +250,12 @@ fn predictions(form: &ScoringForm<'_>, name: &str) -> String {
         _ => "    (void)raw;\n    return 0u;\n".to_string(),
     };
     let (helpers, body) = match form.link {
-        Link::Identity => (String::new(), "    prediction[0] = raw[0];\n".to_string()),
-        Link::Exp => (exp(name), format!("    prediction[0] = {name}_exp(raw[0]);\n")),
-        Link::ExpM1 => (
-            exp(name),
-            format!(
-                r#"    if ((raw[0] > -0.25) && (raw[0] < 0.25)) {{
-        /* The series of exp(x) - 1 has no cancellation near 0. */
-        double sum = 0.0;
-        int step;
-        for (step = 14; step > 1; step--) {{
-            sum = (sum + 1.0) * (raw[0] / (double)step);
-        }}
-        prediction[0] = (sum + 1.0) * raw[0];
-    }} else {{
-        prediction[0] = {name}_exp(raw[0]) - 1.0;
-    }}
-"#
-            ),
-        ),
+        Link::Identity => (String::new(), number_link("    prediction[0] = raw[0];\n", form)),
+        Link::Exp => {
+            let body = format!("    prediction[0] = {name}_exp(raw[0]);\n");
+            (exp(name), number_link(&body, form))
+        }
+        Link::ExpM1 => (exp(name), number_link(&expm1(name), form)),
         Link::Sigmoid => (
             exp(name),
             format!(
@@ -302,6 +296,37 @@ void {name}_predict(const double *row, double *prediction)
     {name}_link(raw, prediction);
 }}
 
+"#
+    )
+}
+
+/// Statements that turn the first raw score into a number, for all of them if there are several.
+fn number_link(body: &str, form: &ScoringForm<'_>) -> String {
+    if form.columns().is_empty() {
+        return body.to_string();
+    }
+    let lines = body.lines().map(|line| format!("    {}\n", line.replace("[0]", "[output]")));
+    let lines: String = lines.collect();
+    let count = form.base.len();
+    format!(
+        "    unsigned output;\n    for (output = 0u; output < {count}u; output++) {{\n{lines}    }}\n"
+    )
+}
+
+/// The first number of `exp(raw) - 1`.
+fn expm1(name: &str) -> String {
+    format!(
+        r#"    if ((raw[0] > -0.25) && (raw[0] < 0.25)) {{
+        /* The series of exp(x) - 1 has no cancellation near 0. */
+        double sum = 0.0;
+        int step;
+        for (step = 14; step > 1; step--) {{
+            sum = (sum + 1.0) * (raw[0] / (double)step);
+        }}
+        prediction[0] = (sum + 1.0) * raw[0];
+    }} else {{
+        prediction[0] = {name}_exp(raw[0]) - 1.0;
+    }}
 "#
     )
 }

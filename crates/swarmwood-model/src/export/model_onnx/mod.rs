@@ -96,7 +96,7 @@ impl ExportFormat for ModelOnnx {
             linear(&form, &rows, scores, &mut graph);
         }
         if !is_raw {
-            predictions((link, cut), classes, scores, &mut graph);
+            predictions((link, cut), (classes, outputs), scores, &mut graph);
         }
         if !is_prediction {
             graph.output(RAW_SCORES, ElementType::Double, Some(outputs));
@@ -226,7 +226,12 @@ fn linear(form: &ScoringForm<'_>, rows: &str, name: &str, graph: &mut Graph) {
 }
 
 /// Numbers, or probabilities and the label; the second of two classes above the raw score `cut`.
-fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &mut Graph) {
+fn predictions(
+    (link, cut): (Link, f64),
+    (classes, outputs): (&[String], usize),
+    raw: &str,
+    graph: &mut Graph,
+) {
     match link {
         // The raw score is the prediction.
         Link::Identity => {}
@@ -269,7 +274,7 @@ fn predictions((link, cut): (Link, f64), classes: &[String], raw: &str, graph: &
         }
     }
     if !link.is_classification() {
-        graph.output(PREDICTION, ElementType::Double, Some(1));
+        graph.output(PREDICTION, ElementType::Double, Some(outputs));
         return;
     }
 

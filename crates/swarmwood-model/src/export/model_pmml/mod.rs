@@ -42,6 +42,12 @@ impl ExportFormat for ModelPmml {
 
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel> {
         model.check().map_err(UnsupportedModel::new)?;
+        if !model.schema.target.kind.columns().is_empty() {
+            return Err(UnsupportedModel::new(
+                "a model of PMML has one target, and this one predicts several columns; train one \
+                 model per column, or export it as c, js, onnx, python or sql",
+            ));
+        }
         if let Some(name) = names(&model.schema).find(|name| !is_representable(name)) {
             return Err(UnsupportedModel::new(format!(
                 "the name '{}' has a character that XML has no form for; rename it",

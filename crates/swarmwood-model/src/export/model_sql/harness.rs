@@ -118,8 +118,8 @@ titles = [column[0] for column in cursor.description]
 shown = [at for at, title in enumerate(titles) if title.startswith("raw_score_") and at >= len(names) - 1]
 if table["classes"]:
     shown += [at for at, title in enumerate(titles) if title.startswith("probability_") and at >= len(names) - 1]
-elif titles[-1] == "prediction":
-    shown.append(len(titles) - 1)
+else:
+    shown += [at for at, title in enumerate(titles) if title.startswith("prediction") and at >= len(names) - 1]
 for row in cursor.fetchall():
     # SQLite has no NaN: it is NULL there.
     print(*(repr(float("nan") if row[at] is None else float(row[at])) for at in shown))

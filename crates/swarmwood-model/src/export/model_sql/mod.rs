@@ -411,16 +411,30 @@ impl Query<'_> {
             return columns;
         }
         match self.form.link {
-            Link::Identity => columns.push("sw_r0 AS prediction".to_string()),
-            Link::Exp => columns.push(format!("{EXP} AS prediction")),
-            Link::ExpM1 => columns.push(format!(
-                "CASE WHEN sw_r0 > -0.25 AND sw_r0 < 0.25 THEN {} ELSE {EXP} - 1 END AS prediction",
-                self.small_expm1()
-            )),
+            Link::Identity | Link::Exp | Link::ExpM1 if outputs > 1 => {
+                let number = |output| self.number().replace("sw_r0", &format!("sw_r{output}"));
+                let column = |output| format!("{} AS prediction_{output}", number(output));
+                columns.extend((0..outputs).map(column));
+            }
+            Link::Identity | Link::Exp | Link::ExpM1 => {
+                columns.push(format!("{} AS prediction", self.number()));
+            }
             Link::Sigmoid => self.two_classes(&mut columns),
             Link::Softmax => self.many_classes(&mut columns),
         }
         columns
+    }
+
+    /// The number that the first raw score predicts.
+    fn number(&self) -> String {
+        match self.form.link {
+            Link::Exp => EXP.to_string(),
+            Link::ExpM1 => format!(
+                "CASE WHEN sw_r0 > -0.25 AND sw_r0 < 0.25 THEN {} ELSE {EXP} - 1 END",
+                self.small_expm1()
+            ),
+            Link::Identity | Link::Sigmoid | Link::Softmax => "sw_r0".to_string(),
+        }
     }
 
     /// The series of `exp(x) - 1`, which has no cancellation near 0.

@@ -23,8 +23,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Model, FormatError> {
     }
     let model = model(serde_json::from_slice(bytes).map_err(syntax)?)?;
     if header.version < 3 && super::needs_version_3(&model) {
-        let problem = "`threshold`, `interval`, `class_sets`, `points_unit`, `dates`, `leaf_rows` and \
-                       `distributions` need version 3";
+        let problem = "`threshold`, `interval`, `class_sets`, `points_unit`, `dates`, `leaf_rows`, \
+                       `distributions` and `columns` need version 3";
         return Err(FormatError::Part { location: "model".into(), problem });
     }
     let vector = model.members().iter().position(|member| member.shape.is_vector());
@@ -54,10 +54,16 @@ fn model(file: tables::ModelRecord) -> Result<Model, FormatError> {
 
     let feature =
         |feature: tables::FeatureRecord| Feature { name: feature.name, kind: kind(feature.levels) };
-    let target = Target {
-        name: file.target.name,
-        kind: file.target.classes.map_or(TargetKind::Number, TargetKind::Classes),
+    let kind = match (file.target.columns, file.target.classes) {
+        (None, None) => TargetKind::Number,
+        (Some(columns), None) => TargetKind::Numbers(columns),
+        (None, Some(classes)) => TargetKind::Classes(classes),
+        (Some(_), Some(_)) => {
+            let problem = "there must not be both `columns` and `classes`";
+            return Err(FormatError::Part { location: "target".into(), problem });
+        }
     };
+    let target = Target { name: file.target.name, kind };
 
     let dates = file.dates.into_iter().map(date).collect::<Result<_, _>>()?;
     let features = file.features.into_iter().map(feature).collect();

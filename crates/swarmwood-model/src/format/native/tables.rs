@@ -95,6 +95,9 @@ pub(super) struct DateRecord {
 #[serde(deny_unknown_fields)]
 pub(super) struct TargetRecord {
     pub(super) name: String,
+    /// Version 3: the columns of a target of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) columns: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) classes: Option<Vec<String>>,
 }

@@ -14,9 +14,13 @@ use crate::tree::{Child, Leaf, Node, Split, Test};
 pub(super) fn write(model: &Model) -> String {
     let target = tables::TargetRecord {
         name: model.schema.target.name.clone(),
+        columns: match &model.schema.target.kind {
+            TargetKind::Numbers(columns) => Some(columns.clone()),
+            TargetKind::Number | TargetKind::Classes(_) => None,
+        },
         classes: match &model.schema.target.kind {
-            TargetKind::Number => None,
             TargetKind::Classes(classes) => Some(classes.clone()),
+            TargetKind::Number | TargetKind::Numbers(_) => None,
         },
     };
 

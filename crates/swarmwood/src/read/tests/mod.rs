@@ -6,6 +6,7 @@ mod dates;
 mod known_schema;
 #[cfg(feature = "parquet")]
 mod parquet_files;
+mod several_targets;
 mod stored_rows;
 mod text_format;
 mod types;
@@ -96,7 +97,7 @@ fn levels(rows: &Rows, feature: usize) -> Vec<&str> {
 fn classes(rows: &Rows) -> Vec<&str> {
     match &rows.schema.target.kind {
         TargetKind::Classes(classes) => classes.iter().map(String::as_str).collect(),
-        TargetKind::Number => Vec::new(),
+        TargetKind::Number | TargetKind::Numbers(_) => Vec::new(),
     }
 }
 
