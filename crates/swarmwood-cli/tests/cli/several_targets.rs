@@ -100,8 +100,8 @@ fn the_model_file_names_the_columns_and_metrics_are_those_of_each_and_their_mean
         dir.run("evaluate m.json v.csv --target \"rent,cold\",price --json").works().json();
     assert!(of(&swapped["targets"][0]) > 2.0 * of(&found["targets"][0]));
 
-    let text = dir.run("inspect m.json").works().out;
-    assert!(text.contains("(2 numbers)") && text.contains(" for rent,cold"), "{text}");
+    let text = dir.run("inspect m.json --tree 1").works().out;
+    assert!(text.contains("(2 numbers)") && text.contains("tree 1 for rent,cold"), "{text}");
     for (kind, expected) in [("raw", "raw_price"), ("contributions", "contribution_price_size")] {
         let out = dir.run(&format!("predict m.json v.csv --{kind}")).works().out;
         assert!(out.lines().next().unwrap().contains(expected), "{out}");
@@ -125,7 +125,7 @@ fn rows_need_every_target_and_targets_are_numbers() {
 
     dir.fails("train none.csv --target a,b", 2, &["only 0 rows have a value of every target"]);
     dir.file("word.csv", "x,a,b\n1,2,3\n2,3,red\n");
-    let said = ["word.csv, line 3", "column 'b'", "'red' is not a number"];
+    let said = ["word.csv:3", "column 'b'", "'red' is not a number"];
     dir.fails("train word.csv --target a,b", 2, &said);
     dir.file("infinite.csv", "x,a,b\n1,2,3\n2,3,inf\n");
     dir.fails("train infinite.csv --target a,b", 2, &["column 'b'", "infinite"]);
@@ -138,21 +138,21 @@ fn rows_need_every_target_and_targets_are_numbers() {
 fn what_is_about_one_target_is_refused_by_name() {
     let dir = dir();
     for (flags, said) in [
-        ("--interval 0.9", "--interval is for one target, but there are 2"),
-        ("--points 0..100", "--points is for one target"),
-        ("--integer-leaves 8", "--integer-leaves is for one target"),
-        ("--max-features 2", "--max-features is for one target"),
-        ("--threshold 0.3", "--threshold"),
-        ("--class-weight balanced", "class"),
-        ("--positive yes", "positive"),
-        ("--trace run.csv", "--trace is of one run"),
-        ("--plot run.svg", "--plot is of one run"),
+        ("--interval 0.9", "interval: is for one target, but there are 2"),
+        ("--points 0..100", "points: is for one target"),
+        ("--integer-leaves 8", "integer_leaves: is for one target"),
+        ("--max-features 2", "max_features: is for one target"),
+        ("--threshold 0.3", "threshold: is 0.3"),
+        ("--class-weight balanced", "class_weight: is for classes"),
+        ("--positive yes", "no positive class 'yes'"),
+        ("--trace run.csv", "trace: is of one run"),
+        ("--plot run.svg", "plot: is of one run"),
     ] {
         dir.fails(&format!("train t.csv {BOTH} --method greedy {flags}"), 2, &[said]);
     }
     dir.run(&format!("train t.csv {BOTH} --method greedy --trees 3 -q --out m.json")).works();
-    dir.fails("predict m.json v.csv --reasons 2", 2, &["--reasons is for models of one target"]);
-    dir.fails("evaluate m.json v.csv --plot p.svg", 2, &["--plot draws one column"]);
+    dir.fails("predict m.json v.csv --reasons 2", 2, &["reasons: is for models of one target"]);
+    dir.fails("evaluate m.json v.csv --plot p.svg", 2, &["plot: draws one column"]);
     dir.fails(
         "evaluate m.json v.csv --target price",
         2,

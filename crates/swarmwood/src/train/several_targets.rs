@@ -154,7 +154,7 @@ fn join(rows: &Rows, params: &Params, fits: Vec<TrainResult>) -> Result<TrainRes
         notes.extend(fit.notes.iter().map(|note| format!("target '{name}': {note}")));
     }
     Ok(TrainResult {
-        rounds: model.rounds(),
+        rounds: fits.iter().map(|fit| fit.rounds).max().unwrap_or(0),
         model,
         params: resolved,
         bin_seconds: fits.iter().map(|fit| fit.bin_seconds).sum(),
