@@ -133,10 +133,20 @@ pub fn train_learner(
     options: &TrainOptions,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
-    let target = &rows.schema.target.kind;
-    if !target.columns().is_empty() {
-        return several_targets::train(learner, (rows, valid), params, options, observer);
+    match rows.schema.target.kind.columns() {
+        [] => train_one_target(learner, (rows, valid), params, options, observer),
+        _ => several_targets::train(learner, (rows, valid), params, options, observer),
     }
+}
+
+fn train_one_target(
+    learner: &dyn Learner,
+    (rows, valid): (&Rows, Option<&Rows>),
+    params: &ValidParams,
+    options: &TrainOptions,
+    observer: &mut dyn FnMut(&Event),
+) -> Result<TrainResult> {
+    let target = &rows.schema.target.kind;
     let mut params = (**params).clone().resolve(target);
     crate::registry::check_task(&params, target)?;
     crate::registry::check_decisions(&params, target)?;

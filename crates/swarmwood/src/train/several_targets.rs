@@ -12,7 +12,7 @@ use swarmwood_model::Model;
 
 use super::joined::{OutputMeaning, join_outputs};
 use super::report::TrainResult;
-use super::{Learner, TrainOptions, train_learner};
+use super::{Learner, TrainOptions, train_one_target};
 use crate::checkpoint::Keep;
 use crate::error::Violation;
 use crate::evaluate::mean_metrics;
@@ -46,7 +46,7 @@ pub(super) fn train(
             observer(&Event { column: at, elapsed: elapsed + event.elapsed, ..event.clone() });
         };
         let sets = (&rows, valid.as_ref());
-        let fit = train_learner(learner, sets, &share, &options, &mut observer);
+        let fit = train_one_target(learner, sets, &share, &options, &mut observer);
         fits.push(fit.map_err(|error| in_column(error, name))?);
     }
     join(rows, params, fits)
