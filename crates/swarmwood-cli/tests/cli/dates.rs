@@ -64,3 +64,35 @@ fn other_ways_of_writing_give_the_same_model() {
         .ends(0, &["left out (--dates ignore)"]);
     assert_eq!(dir.read("c.json"), dir.read("given.json"));
 }
+
+#[test]
+fn digits_alone_are_dates_if_the_pattern_says_so() {
+    let dir = Scratch::new();
+    let rows = |separator: &str| {
+        let line = |row: usize| {
+            let (month, day) = (row % 12 + 1, row % 28 + 1);
+            let date = format!("2024{separator}{month:02}{separator}{day:02}");
+            format!("{},{date},{}.5,,{}\n", 1000 + row, row % 5, 10 * month + day % 7)
+        };
+        format!("id,at,a,empty,y\n{}", (0..200).map(line).collect::<String>())
+    };
+    dir.file("digits.csv", rows("")).file("iso.csv", rows("-"));
+    for (name, more) in [("digits", "--dates %Y%m%d"), ("iso", "")] {
+        let train = "--target y --ignore empty --method greedy --trees 20";
+        dir.run(&format!("train {name}.csv {train} {more} --out {name}.json")).works();
+        dir.run(&format!("predict {name}.json {name}.csv --out {name}.txt")).works();
+    }
+    assert_eq!(dir.read("digits.txt"), dir.read("iso.txt"));
+    let dates = |name: &str| dir.read(name).contains("{\"name\":\"at\",\"format\":\"%Y%m%d\"");
+    assert!(dates("digits.json") && !dates("iso.json"));
+
+    // Without the pattern they are numbers. A word among numbers makes a category, pattern or not.
+    let train = "--target y --ignore empty --method greedy --trees 2";
+    dir.run(&format!("train digits.csv {train} --out plain.json")).works();
+    assert!(!dir.read("plain.json").contains("at.month"));
+    dir.file("words.csv", rows("").replace(",0.5,", ",low,"));
+    dir.run(&format!("train words.csv {train} --dates %Y%m%d --out words.json")).works();
+    assert!(dates("words.json") && dir.read("words.json").contains("\"low\""));
+    dir.file("bad.csv", "id,at,a\n1,20241301,1\n");
+    dir.fails("predict digits.json bad.csv", 2, &["bad.csv:2", "'20241301' is not a date"]);
+}

@@ -68,6 +68,11 @@ impl DateChoice {
         }
     }
 
+    /// Whether dates may be written in digits alone, as numbers are.
+    pub(super) fn is_digits(&self) -> bool {
+        matches!(self, DateChoice::Format(format) if format.is_digits())
+    }
+
     /// The formats that a column may be written in. The first one decides between several.
     pub(super) fn candidates(&self) -> Vec<DateFormat> {
         let given = match self {
@@ -165,6 +170,16 @@ impl DateFormat {
         }
     }
 
+    /// Whether dates are digits alone, such as 20240229.
+    fn is_digits(&self) -> bool {
+        let is_digits = |piece: &Directive| match piece {
+            Directive::MonthName | Directive::HalfDay | Directive::Offset => false,
+            Directive::Literal(byte) => byte.is_ascii_digit(),
+            _ => true,
+        };
+        !self.pieces.is_empty() && self.pieces.iter().all(is_digits)
+    }
+
     /// The moment that a text names; `None` if it is not written so.
     pub(super) fn moment(&self, text: &[u8]) -> Option<f64> {
         // Most texts that are no dates end here.
@@ -175,6 +190,12 @@ impl DateFormat {
     }
 
     fn pattern_moment(&self, text: &[u8]) -> Option<f64> {
+        // Without separators, every number needs all of its digits. Programs that hold a column as
+        // floating-point numbers write 20240229.0.
+        let (text, least) = match self.is_digits() {
+            true => (text.strip_suffix(b".0").unwrap_or(text), 2),
+            false => (text, 1),
+        };
         let mut rest = Cursor { text };
         let mut parts = MomentParts::default();
         for piece in &self.pieces {
@@ -185,12 +206,12 @@ impl DateFormat {
                     // As in POSIX: 69 to 99 are in the twentieth century.
                     parts.year = year + if year < 69 { 2000 } else { 1900 };
                 }
-                Directive::Month => parts.month = rest.digits(1, 2)? as u8,
+                Directive::Month => parts.month = rest.digits(least, 2)? as u8,
                 Directive::MonthName => parts.month = rest.month_name()?,
-                Directive::Day => parts.day = rest.digits(1, 2)? as u8,
-                Directive::Hour => parts.hour = rest.digits(1, 2)?,
+                Directive::Day => parts.day = rest.digits(least, 2)? as u8,
+                Directive::Hour => parts.hour = rest.digits(least, 2)?,
                 Directive::HalfDayHour => {
-                    parts.hour = rest.digits(1, 2).filter(|hour| (1..=12).contains(hour))? % 12;
+                    parts.hour = rest.digits(least, 2).filter(|hour| (1..=12).contains(hour))? % 12;
                 }
                 Directive::Minute => parts.minute = rest.digits(2, 2)?,
                 Directive::Second => parts.second = rest.digits(2, 2)?,
@@ -388,6 +409,8 @@ mod tests {
             ("%d %b %Y", "4 March 2024"),
             ("%b %d, %Y", "Mar 4, 2024"),
             ("%Y%m%d", "20240304"),
+            ("%Y%m%d", "20240304.0"),
+            ("%y%m%d", "240304"),
         ] {
             assert_eq!(moment(pattern, text), day, "{pattern} {text}");
         }
@@ -395,6 +418,7 @@ mod tests {
         assert_eq!(moment("%m/%d/%Y %I:%M %p", "3/4/2024 3:05 PM"), afternoon);
         assert_eq!(moment("%m/%d/%Y %I:%M %p", "3/4/2024 13:05 PM"), None);
         assert_eq!(moment("%d/%m/%Y", "31/02/2024"), None);
+        assert_eq!(moment("%Y%m%d", "2024034"), None);
         for pattern in ["%d/%m", "%Y-%m-%d %q", "%Y-%m-%d %", "%Y %Y %m %d", "day"] {
             assert!(DateFormat::parse(pattern).is_err(), "{pattern}");
         }

@@ -7,7 +7,8 @@
 //! reading finds every mark set.
 //!
 //! A column whose first word is a date is looked at as a whole in the next reading: if all cells are
-//! dates in the same way of writing, the reading after that expands them.
+//! dates in the same way of writing, the reading after that expands them. Where dates are said to be
+//! digits alone, columns of numbers are looked at in this way before they are read as numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,8 @@ struct ColumnFindings {
     texts: BTreeSet<usize>,
     /// Perhaps dates: the next reading tells.
     probes: BTreeSet<usize>,
+    /// Perhaps numbers, perhaps dates written in digits alone.
+    digits: BTreeSet<usize>,
     /// Dates, and what they are expanded to.
     dates: BTreeMap<usize, DateColumn>,
     /// No features.
@@ -53,12 +56,16 @@ pub(super) fn read_training(
 ) -> Result<Rows> {
     let mut findings = ColumnFindings::default();
     let memory = options.memory_limit();
+    let mut are_digits_probed = false;
     loop {
         let table = OpenTable::open(origin.open()?, options.format)?;
         let layout = TableLayout::of(table.names(), options, table.location())?;
         let several = several_numbers(&layout, options, table.location())?;
         let options = several.as_ref().unwrap_or(options);
         findings.note_types(&table, &layout);
+        if options.dates.is_digits() && !std::mem::replace(&mut are_digits_probed, true) {
+            findings.probe_digits(&table, &layout);
+        }
         let mut frame = inference_frame(&table, &layout, options, &findings)?;
         let mut warnings = table.warnings().to_vec();
         let meter = table.meter();
@@ -129,6 +136,17 @@ impl ColumnFindings {
         }
     }
 
+    /// All columns that might be numbers are looked at for dates in digits alone.
+    fn probe_digits(&mut self, table: &OpenTable, layout: &TableLayout) {
+        let is_number = |position: &usize| {
+            let column_type = table.column_type(*position);
+            matches!(column_type, ColumnType::Untyped | ColumnType::Number)
+                && !layout.categorical.contains(position)
+        };
+        self.digits = layout.features.iter().copied().filter(is_number).collect();
+        self.probes.extend(&self.digits);
+    }
+
     /// Notes the columns where words have been seen; whether there are any.
     fn note_words(&mut self, frame: &ChunkFrame, options: &ReadOptions) -> bool {
         let mut has_new = false;
@@ -138,6 +156,8 @@ impl ColumnFindings {
             let is_number = matches!(cells, ColumnBuffer::Number { .. });
             if is_number && DateProbe::accepts(&options.dates, &word.text) {
                 self.probes.insert(slot.position);
+            } else if self.digits.remove(&slot.position) {
+                self.probes.remove(&slot.position);
             } else {
                 self.probes.remove(&slot.position);
                 self.dates.remove(&slot.position);
@@ -156,6 +176,7 @@ impl ColumnFindings {
         for (slot, cells) in &frame.features {
             let ColumnBuffer::Probe { probe, word: None } = cells else { continue };
             self.probes.remove(&slot.position);
+            let is_digits = self.digits.remove(&slot.position);
             let name = &slot.name;
             let example = shown(probe.example.as_deref().unwrap_or_default());
             let mut warn = |message: String| {
@@ -163,6 +184,8 @@ impl ColumnFindings {
             };
             let found = probe.finish(name);
             match found {
+                // Read as numbers.
+                ProbeOutcome::Empty if is_digits => {}
                 ProbeOutcome::Empty => {
                     self.left_out.insert(slot.position);
                     warn(String::from("has no values and is left out"));
