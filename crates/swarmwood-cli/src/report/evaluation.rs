@@ -72,12 +72,8 @@ pub fn metrics(run: &ReportRun) -> Html {
 
     let hint = match evaluation {
         Some(evaluation) => note(&evaluation.interval_note()),
-        None if rows.is_empty() => note(
-            "Neither a record of 'train --json' nor rows were given; --data FILE evaluates the model on rows, with intervals.",
-        ),
-        None => {
-            note("As recorded by the run; --data FILE evaluates the model on rows, with intervals.")
-        }
+        None if rows.is_empty() => Html::default(),
+        None => note("As recorded by the run."),
     };
 
     let baseline = run.model.as_ref().map(baseline).unwrap_or_default();

@@ -15,6 +15,7 @@ mod experiment;
 mod html;
 mod markdown;
 mod metrics;
+mod missing_inputs;
 mod model;
 mod page;
 mod parameters;

@@ -2,10 +2,10 @@
 
 use swarmwood::Result;
 
-use super::html::{Html, KeyFigure, cards, chart_figure, gallery, note};
+use super::html::{Html, KeyFigure, cards, chart_figure, gallery};
 use super::page::PageSection;
 use super::runs::ReportRun;
-use super::{cost, data, downloads, drift, evaluation, model, parameters, whatif};
+use super::{cost, data, downloads, drift, evaluation, missing_inputs, model, parameters, whatif};
 use crate::format;
 use crate::training_chart;
 
@@ -20,6 +20,7 @@ pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
     section.part("Metrics", evaluation::metrics(run));
     section.part("Gain over greedy, and cost", cost::cost(run));
     add_model(&mut section, run)?;
+    section.part("", missing_inputs::missing_inputs(run));
     Ok(section)
 }
 
@@ -37,13 +38,7 @@ fn add_data(section: &mut PageSection, run: &ReportRun) -> Result<()> {
 
 /// Evaluation, feature importances and trees of a model.
 pub fn add_model(section: &mut PageSection, run: &ReportRun) -> Result<()> {
-    let Some(loaded) = &run.model else {
-        section.part(
-            "Model",
-            note("No model file was given; it contains the feature importances and trees."),
-        );
-        return Ok(());
-    };
+    let Some(loaded) = &run.model else { return Ok(()) };
     section.part("What if", whatif::whatif(loaded));
     evaluation::add_charts(section, loaded);
     if let Some(evaluation) = &loaded.evaluation {
@@ -84,17 +79,13 @@ fn key_figures(run: &ReportRun) -> Vec<KeyFigure> {
 }
 
 fn convergence(section: &mut PageSection, run: &ReportRun) -> Html {
-    let Some(steps) = &run.trace else {
-        return note("No trace was given; 'train --trace FILE' writes one.");
-    };
+    let Some(steps) = &run.trace else { return Html::default() };
     let charts = training_chart::charts(steps);
     let with_points =
         charts.iter().filter(|(_, _, chart)| chart.series.iter().any(|one| !one.points.is_empty()));
     let figures: Vec<Html> = with_points
         .map(|(_, title, chart)| chart_figure(&section.ids.next_id(), title, chart))
         .collect();
-    if figures.is_empty() {
-        return note("The trace has no losses: this method computes its loss at the end only.");
-    }
-    gallery(figures)
+    // A method that computes its loss at the end only has none.
+    if figures.is_empty() { Html::default() } else { gallery(figures) }
 }

@@ -13,7 +13,7 @@ use super::html::{
 };
 use super::page::PageSection;
 use super::runs::{ReportRun, value_text};
-use super::{evaluation, parameters, training};
+use super::{evaluation, missing_inputs, parameters, training};
 use crate::chart::{BLUE, Chart, Series, inline};
 use crate::format::{self, grouped_count};
 use crate::study::table::{STATES, metric_value, parameter_text, reason, state};
@@ -48,6 +48,7 @@ pub fn section(number: usize, run: &ReportRun) -> Result<PageSection> {
         training::add_model(&mut section, run)?;
     }
 
+    section.part("", missing_inputs::missing_inputs(run));
     Ok(section)
 }
 
@@ -206,11 +207,7 @@ fn domain_text(domain: &Domain) -> String {
 
 /// The score that configurations were selected by, and the score on held-out rows.
 fn scores(run: &ReportRun) -> Html {
-    let Some(record) = &run.tuned else {
-        return note(
-            "Only the journal was given; the output of 'tune --json' has the hold-out score.",
-        );
-    };
+    let Some(record) = &run.tuned else { return Html::default() };
 
     let holdout = &record["holdout"];
     let rows = holdout["rows"].as_u64().map_or(String::new(), |rows| grouped_count(rows, "row"));
