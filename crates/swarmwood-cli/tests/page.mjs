@@ -1,5 +1,6 @@
 // Tests of the pages of `swarmwood report` in a browser: charts exist, there are no requests and no console messages, nothing
-// is wider than the screen, the keyboard works, and dark and printed pages are legible. `make page` runs it.
+// is wider than the screen or moves while the page loads, controls have names, the keyboard works, and dark and printed pages
+// are legible. `make page` runs it.
 //
 //   node page.mjs SWARMWOOD BROWSER FOLDER
 //
@@ -10,6 +11,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { MAX_BYTES, audit, watchShifts } from "./audit.mjs";
 import { chance } from "./random.mjs";
 
 const [binary, browserPath, folder] = process.argv.slice(2).map((path) => resolve(path));
@@ -115,25 +117,6 @@ function inspect() {
   return { faults, charts: document.querySelectorAll("svg").length + document.images.length };
 }
 
-// Runs in the page: text with too little contrast, by the ratio of WCAG 2.2.
-function faint() {
-  const light = (colour) => {
-    const channels = colour.match(/[\d.]+/g).slice(0, 3).map((value) => Number(value) / 255);
-    const [r, g, b] = channels.map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ground = light(getComputedStyle(document.body).backgroundColor);
-  const contrast = (colour) => {
-    const [high, low] = [light(colour), ground].sort((a, b) => b - a);
-    return (high + 0.05) / (low + 0.05);
-  };
-  const texts = [...document.querySelectorAll("svg text")].map((one) => [one.textContent, getComputedStyle(one).fill]);
-  const words = [...document.querySelectorAll("p, td, th, dt, dd, figcaption, caption, h1, h2, h3, a, summary")];
-  texts.push(...words.map((one) => [one.textContent, getComputedStyle(one).color]));
-  const found = texts.filter(([text, colour]) => text.trim() && contrast(colour) < 4.5);
-  return [...new Set(found.map(([text, colour]) => `'${text.trim().slice(0, 30)}' in ${colour} is faint`))].slice(0, 5);
-}
-
 async function keys(page) {
   const faults = [];
   await page.keyboard.press("Tab");
@@ -167,9 +150,10 @@ async function visit(browser, name, { width, height, scheme }) {
     const url = request.url();
     if (url !== address && !url.startsWith("data:")) faults.push(`fetches ${url}`);
   });
+  await watchShifts(page);
   await page.goto(address);
   const found = await page.evaluate(inspect);
-  faults.push(...found.faults, ...(await page.evaluate(faint)));
+  faults.push(...found.faults, ...(await audit(page)));
   if (found.charts === 0) faults.push("there is no chart");
   await page.screenshot({ path: join(folder, `${name}-${width}-${scheme}.png`), fullPage: true });
   faults.push(...(await keys(page)));
@@ -185,6 +169,7 @@ async function visit(browser, name, { width, height, scheme }) {
   return { faults, charts: found.charts };
 }
 
+const isOneModel = (runs) => runs.split(" ").filter((one) => one.endsWith(".json")).length === 1;
 const pages = makePages();
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
 let failed = 0;
@@ -193,7 +178,9 @@ for (const [name, runs] of Object.entries(pages)) {
   for (const width of [360, 768, 1200]) {
     for (const scheme of ["light", "dark"]) {
       const { faults, charts } = await visit(browser, name, { width, height: 800, scheme });
-      const size = (statSync(join(folder, `${name}.html`)).size / 1024).toFixed(0);
+      const bytes = statSync(join(folder, `${name}.html`)).size;
+      if (isOneModel(runs) && bytes > MAX_BYTES) faults.push(`the page has ${bytes} bytes`);
+      const size = (bytes / 1024).toFixed(0);
       console.log(`  ${faults.length ? "FAILED" : "ok"}  ${name}, ${width} pixels, ${scheme}: ${charts} charts, ${size} KB`);
       [...new Set(faults)].forEach((fault) => console.log(`          ${fault}`));
       failed += faults.length;
