@@ -524,8 +524,10 @@ impl<'a> Ensemble<'a> {
         self.settle()
     }
 
-    /// Scores of the training rows in row order, one vector per output.
+    /// Scores of the training rows in row order, one vector per output; to be asked at the end of
+    /// a fit.
     pub fn training_scores(&mut self) -> Result<Vec<Vec<f32>>, BackendError> {
+        self.client.push(Work::ReleaseBuffers {});
         self.client.scores(RowSet::Training)
     }
 

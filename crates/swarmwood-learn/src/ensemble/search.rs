@@ -506,6 +506,8 @@ impl<'a> EnsembleSearch<'a> {
 
     /// Fits the winner to all rows and reports.
     fn finish(mut self) -> Result<EnsembleSearchFit, EnsembleSearchError> {
+        // Nothing is compared any more, and the fit to all rows needs their memory.
+        self.folds = Vec::new();
         let greedy = self.best_greedy();
         self.fit_baseline(&greedy.candidate)?;
         let greedy_loss = self

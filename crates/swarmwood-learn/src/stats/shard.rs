@@ -5,8 +5,10 @@
 
 mod assigned;
 mod one_output;
+mod row_leaves;
 mod sampled;
 
+pub use row_leaves::RowLeaves;
 pub use sampled::{CoarseColumn, HashSample, SampledRows};
 
 use std::borrow::Cow;

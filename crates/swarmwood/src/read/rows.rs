@@ -135,6 +135,10 @@ impl Rows {
         stored: StoredRows,
         origin: Option<(RereadableSource, ReadOptions)>,
     ) -> Rows {
+        let stored = match schema.target.kind {
+            TargetKind::Classes(_) => stored,
+            TargetKind::Number => stored.without_targets(),
+        };
         let memory_limit = origin.as_ref().map(|(_, options)| options.memory_limit());
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
         let origin = origin.filter(|_| matches!(stored, StoredRows::Sample { .. }));

@@ -12,8 +12,11 @@ use super::source::ReadMeter;
 use crate::Result;
 use crate::memory::size_text;
 
-/// Bytes of training for each row beside a byte per feature: target, scores, derivatives, leaf.
-const BYTES_PER_ROW: usize = 24;
+/// Bytes of training for each row beside its codes: target, scores, derivatives, leaves.
+const BYTES_PER_ROW: usize = 64;
+
+/// Bytes of the codes of a cell: they are stored by column and by row.
+const BYTES_PER_CELL: usize = 2;
 
 /// The share of a file from which the number of all rows is estimated.
 const LEAST_SHARE: f64 = 0.02;
@@ -38,12 +41,12 @@ impl Default for RetentionLimits {
 pub(super) enum StoredRows {
     /// All of them.
     All(Vec<PackedChunk>),
-    /// A sample; the rest must be read again. The targets of all rows are kept, for splits by
+    /// A sample; the rest must be read again. The classes of all rows are kept, for splits by
     /// class.
     Sample {
         /// The sampled rows.
         batches: Vec<SampleBatch>,
-        /// Chunks that have nothing but a target.
+        /// Chunks that have nothing but a target; none if targets are numbers.
         targets: Vec<PackedChunk>,
     },
     /// None: they are in the caller's memory.
@@ -118,7 +121,7 @@ impl ChunkCollector {
         limit: u64,
         location: &SourceLocation,
     ) -> Result<()> {
-        let row_bytes = (BYTES_PER_ROW + chunk.columns.len()) as f64;
+        let row_bytes = (BYTES_PER_ROW + BYTES_PER_CELL * chunk.columns.len()) as f64;
         let share = self.meter.as_ref().map_or(1.0, ReadMeter::share);
         let now = self.rows as f64 * row_bytes;
         let expected = if share >= LEAST_SHARE { now / share } else { now };
@@ -183,6 +186,16 @@ impl StoredRows {
                 Box::new(batches.iter_mut().map(|batch| &mut batch.chunk).chain(targets))
             }
             StoredRows::Borrowed(_) | StoredRows::Elsewhere { .. } => Box::new(std::iter::empty()),
+        }
+    }
+
+    /// The same without the targets of rows that are not stored.
+    pub(super) fn without_targets(self) -> StoredRows {
+        match self {
+            StoredRows::Sample { batches, .. } => {
+                StoredRows::Sample { batches, targets: Vec::new() }
+            }
+            stored => stored,
         }
     }
 

@@ -6,12 +6,12 @@ use crate::binned_tree::BinnedTree;
 use crate::metric::EvalMetric;
 use crate::objective::order::weighted_quantile;
 use crate::stats::message::{LeafQuantile, LeafRows, LeafSlot, LeafSums};
-use crate::stats::shard::Shard;
+use crate::stats::shard::{RowLeaves, Shard};
 
 /// The leaf of every training row in one tree, per shard.
 #[derive(Debug)]
 pub(super) struct LeafAssignment {
-    leaves: Vec<Vec<u16>>,
+    leaves: Vec<RowLeaves>,
 }
 
 /// A copy of the scores of all training rows, per shard.
@@ -32,7 +32,9 @@ impl Local<'_> {
         let shards: Vec<&Shard> = self.shards().collect();
         let traversal = tree.traversal(&self.layout);
         LeafAssignment {
-            leaves: self.pool.map(shards.len(), |at| shards[at].assign_tree(&traversal)),
+            leaves: self
+                .pool
+                .map(shards.len(), |at| shards[at].assign_tree(&traversal, tree.leaves.len())),
         }
     }
 
@@ -45,8 +47,7 @@ impl Local<'_> {
     ) {
         let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         let shards = self.teams.iter_mut().flat_map(|team| &mut team.shards);
-        let mut pairs: Vec<(&mut Shard, &[u16])> =
-            shards.zip(&assigned.leaves).map(|(shard, leaves)| (shard, &leaves[..])).collect();
+        let mut pairs: Vec<(&mut Shard, &RowLeaves)> = shards.zip(&assigned.leaves).collect();
         self.pool.each(&mut pairs, |_, (shard, leaves)| shard.shift(output, leaves, &values));
     }
 

@@ -16,7 +16,7 @@ use crate::objective::{Objective, ObjectiveConfig, make};
 use crate::pool::Pool;
 use crate::stats::backend::BackendError;
 use crate::stats::message::{LeafRows, LeafSlot, RowSample, SnapshotId, SplitCommand, TreeId};
-use crate::stats::shard::{DerivativeSource, HashSample, Shard};
+use crate::stats::shard::{DerivativeSource, HashSample, RowLeaves, Shard};
 
 /// The binned rows of a host.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) struct HostRows {
 
 /// The leaf of every row in one tree, per shard, and the number of leaves.
 struct LeafNumbers {
-    shards: Vec<Vec<u16>>,
+    shards: Vec<RowLeaves>,
     leaves: usize,
 }
 
@@ -191,16 +191,17 @@ impl FitState {
                     return Err(unknown(name, "leaf", tree.leaves.len()));
                 }
                 let traversal = tree.traversal(layout);
-                let of_shard = |at: usize| self.shards[at].assign_tree(&traversal);
+                let of_shard =
+                    |at: usize| self.shards[at].assign_tree(&traversal, tree.leaves.len());
                 let shards = pool.map(self.shards.len(), of_shard);
                 self.trees.insert(*id, LeafNumbers { shards, leaves: tree.leaves.len() });
             }
             ShardWork::DropTree { id } => drop(self.trees.remove(id)),
             ShardWork::Shift { output, id, values } => {
                 self.check_output(name, *output)?;
-                let numbers = self.tree(name, *id, values.len())?;
+                self.tree(name, *id, values.len())?;
                 let values: Vec<f32> = values.iter().map(|&value| value as f32).collect();
-                let leaves = numbers.shards.clone();
+                let leaves = &self.trees[id].shards;
                 pool.each(&mut self.shards, |at, shard| shard.shift(*output, &leaves[at], &values));
             }
             ShardWork::ResetScores {} => {
@@ -340,7 +341,7 @@ impl FitState {
             }
             LeafRows::Tree { id, leaves } => {
                 let numbers = self.tree("Residuals", *id, *leaves)?;
-                let of_shard = |(shard, numbers): (&Shard, &Vec<u16>)| {
+                let of_shard = |(shard, numbers): (&Shard, &RowLeaves)| {
                     let mut residuals = vec![Vec::new(); *leaves];
                     shard.leaf_residuals(numbers, &mut residuals);
                     residuals.into_iter().map(plain).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Rows that stand in the leaves of finished trees, so that a tree can be taken out, put back and
 //! fitted again.
 
-use super::Shard;
+use super::{RowLeaves, Shard};
 use crate::binned_tree::Traversal;
 use crate::kernels::quantise::part;
 use crate::stats::message::{LeafSlot, LeafSums};
@@ -9,30 +9,35 @@ use crate::stats::message::{LeafSlot, LeafSums};
 impl Shard {
     /// The leaf of every row in the tree just grown; `slots` pairs each slot that became a leaf
     /// with the leaf's number.
-    pub fn assign_slots(&self, slots: &[LeafSlot]) -> Vec<u16> {
-        let mut leaves = vec![0; self.rows.rows];
+    pub fn assign_slots(&self, slots: &[LeafSlot]) -> RowLeaves {
+        let mut numbers = vec![0; self.rows.rows];
         for &LeafSlot { slot, leaf } in slots {
             self.order[self.spans[slot].clone()]
                 .iter()
-                .for_each(|&row| leaves[row as usize] = leaf as u16);
+                .for_each(|&row| numbers[row as usize] = leaf as u16);
         }
-        leaves
+        let leaves = slots.iter().map(|slot| slot.leaf + 1).max().unwrap_or(0);
+        RowLeaves::new(&numbers, leaves)
     }
 
     /// The leaf of every row in any tree.
-    pub fn assign_tree(&self, traversal: &Traversal) -> Vec<u16> {
-        let mut leaves = vec![0; self.rows.rows];
+    pub fn assign_tree(&self, traversal: &Traversal, leaves: usize) -> RowLeaves {
+        let mut numbers = vec![0; self.rows.rows];
         traversal
-            .each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| leaves[row] = leaf as u16);
-        leaves
+            .each_leaf(&self.rows.columns, self.rows.rows, |row, leaf| numbers[row] = leaf as u16);
+        RowLeaves::new(&numbers, leaves)
     }
 
     /// Adds to every row's score what its leaf is given.
-    pub fn shift(&mut self, output: usize, leaves: &[u16], values: &[f32]) {
+    pub fn shift(&mut self, output: usize, leaves: &RowLeaves, values: &[f32]) {
         self.forget_others(output);
         let rows = self.rows.rows;
         let score = &mut self.score[output * rows..(output + 1) * rows];
-        score.iter_mut().zip(leaves).for_each(|(score, &leaf)| *score += values[usize::from(leaf)]);
+        leaves.each_block(|start, leaves| {
+            let score = &mut score[start..start + leaves.len()];
+            let add = |(score, &leaf): (&mut f32, &u16)| *score += values[usize::from(leaf)];
+            score.iter_mut().zip(leaves).for_each(add);
+        });
     }
 
     /// Sets every score of an output to one value.
@@ -44,27 +49,31 @@ impl Shard {
 
     /// Sums of derivatives and weights over the rows of each of `count` leaves. Derivatives must
     /// have been kept.
-    pub fn leaf_sums(&self, output: usize, leaves: &[u16], count: usize) -> Vec<LeafSums> {
+    pub fn leaf_sums(&self, output: usize, leaves: &RowLeaves, count: usize) -> Vec<LeafSums> {
         let rows = self.rows.rows;
         assert!(self.keeps, "derivatives are kept by whoever asks for their sums");
         let words = &self.words[output * rows..(output + 1) * rows];
         let mut sums = vec![LeafSums::default(); count];
-        for ((row, &leaf), &word) in leaves.iter().enumerate().zip(words) {
-            let (g, h) = part(word);
-            let sum = &mut sums[usize::from(leaf)];
-            sum.g += f64::from(g);
-            sum.h += f64::from(h);
-            sum.weight += self.weight.get(row).map_or(1.0, |&weight| f64::from(weight));
-        }
+        leaves.each_block(|start, leaves| {
+            for ((row, &leaf), &word) in (start..).zip(leaves).zip(&words[start..]) {
+                let (g, h) = part(word);
+                let sum = &mut sums[usize::from(leaf)];
+                sum.g += f64::from(g);
+                sum.h += f64::from(h);
+                sum.weight += self.weight.get(row).map_or(1.0, |&weight| f64::from(weight));
+            }
+        });
         sums
     }
 
     /// Residuals (target minus score) and weights of the rows of each leaf.
-    pub fn leaf_residuals(&self, leaves: &[u16], into: &mut [Vec<(f32, f32)>]) {
-        for (row, &leaf) in leaves.iter().enumerate() {
-            let weight = self.weight.get(row).copied().unwrap_or(1.0);
-            into[usize::from(leaf)].push((self.target[row] - self.score[row], weight));
-        }
+    pub fn leaf_residuals(&self, leaves: &RowLeaves, into: &mut [Vec<(f32, f32)>]) {
+        leaves.each_block(|start, leaves| {
+            for (row, &leaf) in (start..).zip(leaves) {
+                let weight = self.weight.get(row).copied().unwrap_or(1.0);
+                into[usize::from(leaf)].push((self.target[row] - self.score[row], weight));
+            }
+        });
     }
 
     /// Replaces all scores.
