@@ -8,6 +8,7 @@ again from the partitions. The driver holds targets, weights and the sample.
 
 from __future__ import annotations
 
+import os
 import time
 import uuid
 import warnings
@@ -347,7 +348,14 @@ class ClusterRun:
         self._pool.drop([key for key in self._keys if key])
 
 
-def fit(estimator: Estimator, pool: WorkerPool, partitions: int, eval_set: Any = None) -> Estimator:
+def fit(
+    estimator: Estimator,
+    pool: WorkerPool,
+    partitions: int,
+    eval_set: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> Estimator:
     """Fit an estimator to the partitions of a pool."""
     if getattr(estimator, "warm_start", False):
         raise parameter_error("warm_start", "is not for rows on a cluster")
@@ -375,7 +383,8 @@ def fit(estimator: Estimator, pool: WorkerPool, partitions: int, eval_set: Any =
     run.sizes = [part.rows for part in facts]
     X, y, weight = _sampled(run, pool, y, weight, texts)
     try:
-        return estimator._fit_cluster(X, y, weight, classes, eval_set, run)
+        path = None if checkpoint is None else os.fspath(checkpoint)
+        return estimator._fit_cluster(X, y, weight, classes, eval_set, run, path, resume)
     finally:
         run.close()
 

@@ -181,6 +181,8 @@ def train(
     tasks: Callable[[list[bytes], Callable[[], bool]], list[bytes] | None] | None = None,
     cluster: object | None = None,
     columns: list[str] | None = None,
+    checkpoint: str | None = None,
+    resume: bool = False,
 ) -> FitResult: ...
 
 class ShardHost:

@@ -168,6 +168,8 @@ class Estimator(BaseEstimator):
         rounds: int | None = None,
         cluster: Any = None,
         executor: Any = None,
+        checkpoint: str | None = None,
+        resume: bool = False,
     ) -> Self:
         """Fit to validated data and encoded targets; `initial` is a model to continue.
 
@@ -224,6 +226,8 @@ class Estimator(BaseEstimator):
                     cluster=cluster,
                     tasks=tasks,
                     columns=columns,
+                    checkpoint=checkpoint,
+                    resume=resume,
                 )
         finally:
             for opened in (progress, tasks):
@@ -240,6 +244,8 @@ class Estimator(BaseEstimator):
         classes: list[str] | None,
         eval_set: Any,
         cluster: Any,
+        checkpoint: str | None,
+        resume: bool,
     ) -> Self:
         """Fit to the rows of a cluster, given their sample and its encoded targets."""
         X = validated(self, X, reset=True)
@@ -247,7 +253,16 @@ class Estimator(BaseEstimator):
             (X_valid, self._encode_validation(X_valid, y_valid), self._validate_weight(w, X_valid))
             for X_valid, y_valid, w in self._validation_data(eval_set, None, None, None)
         ]
-        return self._fit(X, y, sample_weight, valid, classes, cluster=cluster)
+        return self._fit(
+            X,
+            y,
+            sample_weight,
+            valid,
+            classes,
+            cluster=cluster,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
 
     def _store_result(self, result: _core.FitResult, metric: str) -> None:
         self._model = result.model

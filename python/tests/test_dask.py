@@ -7,6 +7,8 @@ SWARMWOOD_KILLS=100 workers are killed at so many moments.
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -21,6 +23,7 @@ pd = pytest.importorskip("pandas")
 
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
+import joblib  # noqa: E402
 
 from swarmwood import dask as clustered  # noqa: E402
 
@@ -47,7 +50,7 @@ def model(estimator):
 def client():
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (
-        distributed.LocalCluster(n_workers=4, **options) as cluster,
+        distributed.LocalCluster(n_workers=8, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -57,9 +60,10 @@ def frames(*tables, npartitions=5):
     return [dd.from_pandas(table, npartitions=npartitions, sort=False) for table in tables]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [1, 2, 4, 8])
 def test_any_number_of_workers_gives_the_model_of_local_training(client, workers):
-    X, y = table(20_000)
+    # Eight shards.
+    X, y = table(40_000)
     local = swarmwood.GreedyBoostRegressor(n_estimators=8, max_depth=4).fit(X, y)
     addresses = sorted(client.scheduler_info(n_workers=-1)["workers"])
     names = list(addresses)[:workers]
@@ -93,6 +97,38 @@ def test_the_default_search_gives_the_same_model(client):
         local = swarmwood.SwarmBoostRegressor(budget=60, **settings).fit(X, y)
         estimator = clustered.SwarmBoostRegressor(budget=60, **settings).fit(*frames(X, y))
         assert model(estimator) == model(local)
+
+
+def test_a_hyperparameter_search_on_workers_gives_the_same_result(client):
+    X, y = table(2000)
+    space = {"max_depth": (1, 4), "learning_rate": (0.05, 0.5, "log")}
+    estimator = swarmwood.GreedyBoostRegressor(n_estimators=10, n_jobs=1)
+
+    def search():
+        search = swarmwood.SchemataSearchCV(estimator, space, n_iter=8, cv=3, random_state=1)
+        search.fit(X, y)
+        results = search.cv_results_
+        return results["params"], list(results["mean_test_score"]), model(search.best_estimator_)
+
+    local = search()
+    with joblib.parallel_config("dask", client=client):
+        assert search() == local
+
+
+def test_trials_of_a_tuner_on_workers_give_the_same_result(client):
+    def evaluate(params):
+        return (params["x"] - 0.3) ** 2 + abs(params["k"] - 2)
+
+    def search(run):
+        tuner = swarmwood.Tuner({"x": (0.0, 1.0), "k": (1, 5)}, seed=1)
+        for _ in range(6):
+            trials = tuner.ask(4)
+            values = run(evaluate, [trial.params for trial in trials])
+            for trial, value in zip(trials, values, strict=True):
+                tuner.tell(trial, value)
+        return tuner.best_.params, tuner.best_.value
+
+    assert search(client.get_executor(pure=False).map) == search(map)
 
 
 def test_more_rows_than_the_sample(client):
@@ -213,6 +249,36 @@ def test_a_killed_worker_changes_nothing(kill):
         estimator.fit(*frames(X, y), client=client)
         assert time.monotonic() - started < 90
     assert model(estimator) == model(local)
+
+
+DRIVER = """
+import sys, distributed
+from swarmwood.dask import SwarmBoostRegressor
+
+address, rows, checkpoint = sys.argv[1:]
+with distributed.Client(address) as client:
+    model = SwarmBoostRegressor(n_estimators=4, max_leaves=8, budget=400)
+    model.fit([rows], "y", client=client, checkpoint=checkpoint)
+"""
+
+
+def test_a_killed_driver_resumes_from_its_checkpoint(client, tmp_path):
+    X, y = table(9000)
+    rows, checkpoint = tmp_path / "rows.parquet", tmp_path / "checkpoint"
+    X.assign(y=y).to_parquet(rows)
+    arguments = [client.scheduler.address, str(rows), str(checkpoint)]
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, *arguments])
+    while not checkpoint.exists():
+        assert driver.poll() is None
+        time.sleep(0.01)
+    driver.kill()
+    assert driver.wait() == -signal.SIGKILL
+    settings = {"n_estimators": 4, "max_leaves": 8, "budget": 400}
+    estimator = clustered.SwarmBoostRegressor(**settings)
+    estimator.fit([rows], "y", client=client, checkpoint=checkpoint, resume=True)
+    assert model(estimator) == model(swarmwood.SwarmBoostRegressor(**settings).fit(X, y))
+    with pytest.raises(swarmwood.ParameterError, match="checkpoint"):
+        clustered.GreedyBoostRegressor().fit([rows], "y", client=client, checkpoint=checkpoint)
 
 
 def test_a_worker_that_stops_is_given_up():

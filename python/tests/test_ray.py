@@ -16,6 +16,9 @@ import swarmwood
 ray = pytest.importorskip("ray", reason="Ray is not installed; see make cluster")
 pd = pytest.importorskip("pandas")
 
+import joblib  # noqa: E402
+from ray.util.joblib import register_ray  # noqa: E402
+
 from swarmwood import ray as clustered  # noqa: E402
 
 
@@ -60,6 +63,23 @@ def test_the_default_search_gives_the_same_model(session, paths):
     local.fit(*table(20_000))
     estimator = clustered.SwarmBoostRegressor(budget=40, n_estimators=3, max_leaves=8)
     assert model(estimator.fit(paths, "y", workers=2)) == model(local)
+
+
+def test_a_hyperparameter_search_on_workers_gives_the_same_result(session):
+    X, y = table(2000)
+    space = {"max_depth": (1, 4), "learning_rate": (0.05, 0.5, "log")}
+    estimator = swarmwood.GreedyBoostRegressor(n_estimators=10, n_jobs=1)
+
+    def search():
+        search = swarmwood.SchemataSearchCV(estimator, space, n_iter=8, cv=3, random_state=1)
+        search.fit(X, y)
+        results = search.cv_results_
+        return results["params"], list(results["mean_test_score"]), model(search.best_estimator_)
+
+    local = search()
+    register_ray()
+    with joblib.parallel_config("ray"):
+        assert search() == local
 
 
 def test_a_killed_actor_changes_nothing(session, paths):

@@ -28,7 +28,7 @@ use crate::table::{ColumnTable, PyTable};
 use crate::training::call_with_event;
 
 /// Steps from one checkpoint to the next.
-const CHECKPOINT_EVERY: usize = 10;
+pub const CHECKPOINT_EVERY: usize = 10;
 
 /// A Python function from row numbers, one array per column, to raw scores.
 struct PythonTeacher<'a> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use swarmwood::checkpoint::Keep;
 use swarmwood::error::Violation;
 use swarmwood::learn::budget::Budget;
 use swarmwood::learn::event::{Event, SearchStatus};
@@ -20,6 +21,7 @@ use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric}
 use swarmwood::{Error, Result, read};
 
 use crate::cluster::ClusterArguments;
+use crate::compression::CHECKPOINT_EVERY;
 use crate::custom_loss::PythonLoss;
 use crate::custom_metric::PythonMetric;
 use crate::errors::{guarded, python_error};
@@ -55,6 +57,7 @@ struct TrainJob {
     custom_metric: Option<Arc<dyn CustomMetric>>,
     cluster: Option<ClusterArguments>,
     task_runner: Option<Arc<dyn TaskRunner>>,
+    keep: Option<Keep>,
 }
 
 impl TrainJob {
@@ -101,6 +104,7 @@ impl TrainJob {
             custom_loss: self.custom_loss,
             custom_metric: self.custom_metric,
             task_runner: self.task_runner,
+            keep: self.keep,
             watched: watched.into_iter().map(Arc::new).collect(),
             ..TrainOptions::default()
         };
@@ -120,7 +124,7 @@ impl TrainJob {
 #[pyfunction]
 #[pyo3(signature = (table, target, classes, parameters, valid=Vec::new(), pretrained=None,
                     callback=None, objective=None, metric=None, init_model=None, tasks=None,
-                    cluster=None, columns=None))]
+                    cluster=None, columns=None, checkpoint=None, resume=false))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments of a Python function.
 pub fn train(
     py: Python<'_>,
@@ -137,6 +141,8 @@ pub fn train(
     tasks: Option<Bound<'_, PyAny>>,
     cluster: Option<Bound<'_, PyAny>>,
     columns: Option<Vec<String>>,
+    checkpoint: Option<PathBuf>,
+    resume: bool,
 ) -> PyResult<FitResult> {
     guarded(|| {
         let kind = classes.map_or(TargetKind::Number, TargetKind::Classes);
@@ -162,6 +168,7 @@ pub fn train(
                 .transpose()?,
             custom_metric: custom_metric.transpose()?.map(|metric| metric as Arc<dyn CustomMetric>),
             task_runner: tasks.map(|tasks| PythonTasks::new(&tasks, &monitor) as _),
+            keep: checkpoint.map(|path| Keep { path, every: CHECKPOINT_EVERY, resume }),
         };
 
         let budget = monitor.budget();

@@ -5,6 +5,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use swarmwood::checkpoint::Keep;
+use swarmwood::learn::budget::Budget;
+use swarmwood::learn::event::Event;
 use swarmwood::learn::stats::{
     HostTransport, RemoteBackends, RowDeal, RowPiece, ShardHost, TransportError, decode_layout,
     encode_layout,
@@ -16,6 +19,7 @@ use swarmwood::read::{
     ClusterFacts, ClusterPlan, Columns, Field, RowCluster, RowSelection, Rows, TableColumn,
     borrowed, clustered, clustered_whole, encode_part, occurring_texts, sample_places,
 };
+use swarmwood::train::TrainOptions;
 use swarmwood::{Result, train};
 
 /// A table that follows from row numbers, and parts and samples of it.
@@ -274,6 +278,49 @@ fn rows_on_hosts_give_the_model_of_rows_in_one_process() {
             assert_eq!(model(&rows, &params), expected, "{hosts} {lost_every}");
         }
     }
+}
+
+#[test]
+fn a_run_that_was_cut_short_resumes_on_another_number_of_hosts() {
+    let params = Params { trees: 4, max_leaves: 6, budget: 80, ..Params::of(Method::SWARM) };
+    let table = Table::new(0..20_000, true);
+    let local = borrowed(Arc::new(table.clone()), target_column()).unwrap();
+    let expected = model(&local, &params);
+    let params = params.check().unwrap();
+    let path = std::env::temp_dir().join(format!("swarmwood-cluster-{}", std::process::id()));
+    let train = |hosts: usize, resume: bool, events: usize| {
+        let budget = Budget::unlimited();
+        let keep = Keep { path: path.clone(), every: 1, resume };
+        let options = TrainOptions {
+            keep: Some(keep),
+            budget: Some(budget.clone()),
+            ..TrainOptions::default()
+        };
+        let mut seen = 0;
+        let mut observer = |_: &Event| {
+            seen += 1;
+            if seen == events {
+                budget.cancel();
+            }
+        };
+        let (rows, _) = on_cluster(&table, hosts, 9);
+        let trained = train::train_with(&rows, None, &params, &options, &mut observer);
+        trained.map(|trained| (to_json(&trained.model).unwrap(), seen))
+    };
+
+    let (_, whole) = train(2, false, usize::MAX).unwrap();
+    for events in [1, whole / 3, whole / 2] {
+        let (cut, _) = train(2, false, events).unwrap();
+        assert_ne!(cut, expected, "{events} of {whole}");
+        let (resumed, _) = train(3, true, usize::MAX).unwrap();
+        assert_eq!(resumed, expected, "{events} of {whole}");
+    }
+    let (other, _) = on_cluster(&Table::new(1..20_001, true), 2, 0);
+    let keep = Keep { path: path.clone(), every: 1, resume: true };
+    let options = TrainOptions { keep: Some(keep), ..TrainOptions::default() };
+    let error = train::train_with(&other, None, &params, &options, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("other rows"), "{error}");
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]

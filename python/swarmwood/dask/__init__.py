@@ -7,6 +7,7 @@ of workers, and if workers are lost on the way. `predict` takes Dask collections
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import swarmwood
@@ -34,6 +35,8 @@ class _DaskEstimator:
         eval_set: Any = None,
         client: Any = None,
         timeout: float = 300.0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Self:
         """Fit the model to rows on the workers of a cluster.
 
@@ -53,6 +56,11 @@ class _DaskEstimator:
             The cluster; the present one by default.
         timeout : float, default=300.0
             Seconds after which a worker that does not reply is given up.
+        checkpoint : path, default=None
+            File for the state of the search, in the file system of this process: if it is killed,
+            the fit can be continued. For the default method.
+        resume : bool, default=False
+            Whether to continue from the checkpoint if there is one.
 
         Returns
         -------
@@ -61,7 +69,8 @@ class _DaskEstimator:
         """
         parts = split_parts(X, y, sample_weight)
         pool = DaskWorkers(client, parts, timeout)
-        _cluster.fit(self, pool, len(parts), eval_set)  # type: ignore[arg-type]
+        estimator: Any = self
+        _cluster.fit(estimator, pool, len(parts), eval_set, checkpoint, resume)
         return self
 
     def predict(self, X: Any, **options: Any) -> Any:

@@ -7,6 +7,7 @@ train on the same rows, for any number of workers, and if workers are lost on th
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import swarmwood
@@ -33,6 +34,8 @@ class _RayEstimator:
         eval_set: Any = None,
         workers: int | None = None,
         timeout: float = 300.0,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Self:
         """Fit the model to rows on the workers of a cluster.
 
@@ -50,6 +53,11 @@ class _RayEstimator:
             Number of processes that hold rows; one per CPU of the cluster by default.
         timeout : float, default=300.0
             Seconds after which a worker that does not reply is given up.
+        checkpoint : path, default=None
+            File for the state of the search, in the file system of this process: if it is killed,
+            the fit can be continued. For the default method.
+        resume : bool, default=False
+            Whether to continue from the checkpoint if there is one.
 
         Returns
         -------
@@ -65,7 +73,8 @@ class _RayEstimator:
             )
         pool = RayWorkers(list(X), y, sample_weight, workers, timeout)
         try:
-            _cluster.fit(self, pool, len(X), eval_set)  # type: ignore[arg-type]
+            estimator: Any = self
+            _cluster.fit(estimator, pool, len(X), eval_set, checkpoint, resume)
         finally:
             pool.stop()
         return self

@@ -73,7 +73,7 @@ impl Identity {
             .flatten()
             .map(data_fingerprint)
             .collect::<Result<Vec<u128>>>()?;
-        let data = fingerprint(parts.iter().flat_map(|&part| [part as u64, (part >> 64) as u64]));
+        let data = joined(&parts);
         Ok(Identity { method: params.method.name().to_string(), parameters, data })
     }
 
@@ -190,12 +190,24 @@ pub fn refused(path: &Path, message: impl Into<String>) -> Error {
 /// A fingerprint of names, values, targets and weights, in their order.
 fn data_fingerprint(rows: &Rows) -> Result<u128> {
     let mut parts = vec![fingerprint(words(format!("{:?}", rows.schema).as_bytes()))];
+    if rows.cluster().is_some() {
+        // Features are elsewhere. The sample and the targets tell rows apart well enough.
+        let (target, weight) = rows.targets()?;
+        let answers = Chunk { columns: Vec::new(), rows: target.len(), target, weight };
+        parts.extend([chunk_fingerprint(&rows.sample()), chunk_fingerprint(&answers)]);
+        return Ok(joined(&parts));
+    }
     rows.for_each_chunk(&mut |chunk| {
         // Readers cut the same file at the same rows every time.
         parts.push(chunk_fingerprint(chunk));
         Ok(())
     })?;
-    Ok(fingerprint(parts.iter().flat_map(|&part| [part as u64, (part >> 64) as u64])))
+    Ok(joined(&parts))
+}
+
+/// A fingerprint of fingerprints.
+fn joined(parts: &[u128]) -> u128 {
+    fingerprint(parts.iter().flat_map(|&part| [part as u64, (part >> 64) as u64]))
 }
 
 fn chunk_fingerprint(chunk: &Chunk) -> u128 {
@@ -206,5 +218,5 @@ fn chunk_fingerprint(chunk: &Chunk) -> u128 {
     };
     let parts =
         chunk.columns.iter().map(column).chain([numbers(&chunk.target), numbers(&chunk.weight)]);
-    fingerprint(parts.flat_map(|part| [part as u64, (part >> 64) as u64]))
+    joined(&parts.collect::<Vec<u128>>())
 }
