@@ -25,10 +25,7 @@ use crate::names::PythonNotation;
 use crate::parameters::param_value;
 use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
-use crate::training::call_with_event;
-
-/// Steps from one checkpoint to the next.
-pub const CHECKPOINT_EVERY: usize = 10;
+use crate::training::{CHECKPOINT_EVERY, call_with_event};
 
 /// A Python function from row numbers, one array per column, to raw scores.
 struct PythonTeacher<'a> {

@@ -21,7 +21,6 @@ use swarmwood::train::{TrainOptions, TrainResult, train_with, validation_metric}
 use swarmwood::{Error, Result, read};
 
 use crate::cluster::ClusterArguments;
-use crate::compression::CHECKPOINT_EVERY;
 use crate::custom_loss::PythonLoss;
 use crate::custom_metric::PythonMetric;
 use crate::errors::{guarded, python_error};
@@ -32,6 +31,9 @@ use crate::search_report::search_report;
 use crate::signals::{SignalMonitor, with_signal_checks};
 use crate::table::{ColumnTable, PyTable};
 use crate::tasks::PythonTasks;
+
+/// Steps from one checkpoint to the next.
+pub const CHECKPOINT_EVERY: usize = 10;
 
 /// A trained model and the history of its run.
 #[pyclass(module = "swarmwood._core", frozen)]
