@@ -91,6 +91,7 @@ mod tests {
 
     fn event(stage: Stage, step: usize, steps: usize, elapsed: f64) -> Event {
         Event {
+            column: 0,
             stage,
             step,
             steps,

@@ -137,7 +137,7 @@ impl Rows {
     ) -> Rows {
         let stored = match schema.target.kind {
             TargetKind::Classes(_) => stored,
-            TargetKind::Number => stored.without_targets(),
+            TargetKind::Number | TargetKind::Numbers(_) => stored.without_targets(),
         };
         let memory_limit = origin.as_ref().map(|(_, options)| options.memory_limit());
         // Rows in memory make the source dispensable, and with it a stored copy of standard input.
