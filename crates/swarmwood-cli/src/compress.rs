@@ -17,6 +17,7 @@ use crate::console::{self, Console};
 use crate::files::CommandFiles;
 use crate::flags;
 use crate::format::{count, number, percent};
+use crate::help;
 use crate::inputs::InputValues;
 use crate::interrupt::InterruptFlag;
 use crate::train::{TrainProgress, checkpoint_flags, checkpoint_options};
@@ -33,9 +34,28 @@ Examples:
 /// The share of rows that are held out if nothing else is said.
 const HELD_OUT: &str = "0.2";
 
+/// What the shortest help has.
+const COMMON: &[&str] = &[
+    "target",
+    "weight",
+    "valid",
+    "swaps",
+    "out",
+    "json",
+    "quiet",
+    "method",
+    "total_leaves",
+    "trees",
+    "max_leaves",
+    "valid_fraction",
+    "time_limit",
+    "seed",
+    "threads",
+];
+
 /// The subcommand.
 pub fn command() -> Command {
-    Command::new("compress")
+    let command = Command::new("compress")
         .about("Fit a small model to the scores of a large one: Swarmwood, XGBoost, LightGBM, CatBoost")
         .args_override_self(true)
         .arg(flags::path_arg(
@@ -71,7 +91,8 @@ pub fn command() -> Command {
         .arg(flags::max_memory_flag())
         .args(flags::console_flags())
         .args(TABLE.iter().map(flags::parameter_flag))
-        .after_help(AFTER)
+        .after_help(AFTER);
+    help::with_levels(command, COMMON)
 }
 
 /// A valid request.

@@ -50,7 +50,7 @@ mod tests {
     /// The shortest help fits on a screen, and every level has the flags of the one before.
     #[test]
     fn each_level_of_help_has_more_flags() {
-        for name in ["train", "tune"] {
+        for name in ["train", "tune", "compress"] {
             let mut whole = crate::cli::command();
             whole.build();
             let command = whole.find_subcommand_mut(name).unwrap();
