@@ -16,6 +16,11 @@ const SHARES: [(Stage, f64, f64); 9] = [
     (Stage::DESCENTS, 0.0, 1.0),
 ];
 
+/// The same of the stages that fit a model to all rows, in a run that compares candidates first. While
+/// candidates are compared, some of them are fitted to all rows, too.
+const FIT_SHARES: [(Stage, f64, f64); 3] =
+    [(Stage::BOOSTING, 0.8, 0.82), (Stage::SWEEPS, 0.82, 0.9), (Stage::PAIRS, 0.9, 1.0)];
+
 /// Before this share is done, and before so many seconds, a run tells nothing about its end.
 const LEAST_DONE: f64 = 0.02;
 const LEAST_SECONDS: f64 = 1.0;
@@ -32,6 +37,8 @@ pub(super) struct TimeLeft {
     resumed: (f64, f64),
     /// The share at which the first stage began.
     first: Option<f64>,
+    /// Whether all candidates have been compared; `None` if there are none to compare.
+    compared: Option<bool>,
     /// The last estimate, and when it was made.
     last: Option<(f64, f64)>,
 }
@@ -45,12 +52,7 @@ impl TimeLeft {
 
     /// Takes an event into account; the estimate in seconds, if there is one yet.
     pub(super) fn update(&mut self, event: &Event) -> Option<f64> {
-        let (_, begin, end) =
-            SHARES.into_iter().find(|(stage, ..)| *stage == event.stage).unwrap_or(SHARES[7]);
-        // A run that begins with a later stage has only the stages from there on.
-        self.first.get_or_insert(begin);
-        let part = event.step as f64 / event.steps.max(1) as f64;
-        self.done = self.done.max(begin + (end - begin) * part.min(1.0));
+        self.advance(event);
         if event.replayed {
             self.resumed = (self.done(), event.elapsed);
             return None;
@@ -73,6 +75,29 @@ impl TimeLeft {
         };
         self.last = Some((left, event.elapsed));
         Some(left)
+    }
+}
+
+impl TimeLeft {
+    /// Updates the share that is done.
+    fn advance(&mut self, event: &Event) {
+        if event.stage == Stage::COMPARING {
+            self.compared = Some(event.step >= event.steps);
+        }
+        let fit = FIT_SHARES.into_iter().find(|(stage, ..)| *stage == event.stage);
+        let of_stage = SHARES.into_iter().find(|(stage, ..)| *stage == event.stage);
+        let share = match (self.compared, fit) {
+            // A fit of one of the candidates.
+            (Some(false), Some(_)) => return,
+            (Some(true), Some(fit)) => fit,
+            _ => of_stage.unwrap_or((event.stage, 0.0, 1.0)),
+        };
+
+        let (_, begin, end) = share;
+        // A run that begins with a later stage has only the stages from there on.
+        self.first.get_or_insert(begin);
+        let part = event.step as f64 / event.steps.max(1) as f64;
+        self.done = self.done.max(begin + (end - begin) * part.min(1.0));
     }
 }
 
@@ -126,6 +151,25 @@ mod tests {
         assert!((after - before).abs() < 4.0, "{before} {after}");
         assert!(left.done() > 0.7 && left.done() < 0.8, "{}", left.done());
         assert_eq!(left.update(&event(Stage::PAIRS, 10, 10, 40.0)).map(f64::round), Some(0.0));
+    }
+
+    #[test]
+    fn fits_of_candidates_are_not_the_end_of_the_run() {
+        let mut left = TimeLeft::default();
+        left.update(&event(Stage::COMPARING, 1, 33, 0.5));
+        for round in 1..=12 {
+            left.update(&event(Stage::BOOSTING, round, 12, 0.5 + 0.1 * round as f64));
+        }
+        left.update(&event(Stage::SWEEPS, 4, 4, 2.0));
+        assert!(left.done() < 0.05, "{}", left.done());
+        let third = left.update(&event(Stage::COMPARING, 11, 33, 11.0)).unwrap();
+        assert!(third > 20.0 && third < 45.0, "{third}");
+
+        left.update(&event(Stage::COMPARING, 33, 33, 33.0));
+        left.update(&event(Stage::BOOSTING, 12, 12, 34.0));
+        assert!(left.done() > 0.75 && left.done() < 0.85, "{}", left.done());
+        left.update(&event(Stage::PAIRS, 16, 16, 43.0));
+        assert_eq!(left.done(), 1.0);
     }
 
     #[test]
