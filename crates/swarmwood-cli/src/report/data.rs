@@ -38,7 +38,12 @@ pub fn data(model: &Model, evaluation: Option<&TestEvaluation>, id: &str) -> Res
     };
 
     let rows = evaluation.predictions.rows();
-    let header = note(&format!("{} in {}.", grouped_count(rows as u64, "row"), evaluation.file));
+    let count = grouped_count(rows as u64, "row");
+    let header = match &evaluation.digest {
+        Some(digest) => format!("{count} in {}, whose SHA-256 is {digest}.", evaluation.file),
+        None => format!("{count} in {}.", evaluation.file),
+    };
+    let header = note(&header);
     let columns = profile(&evaluation.rows)?;
     let cells: Vec<Vec<TableCell>> =
         columns.iter().map(|column| profile_cells(column, rows)).collect();

@@ -37,6 +37,8 @@ const COLOURS: [&str; 4] = [BLUE, ORANGE, GREEN, RED];
 #[derive(Debug)]
 pub struct ModelEffects {
     features: Vec<FeatureEffect>,
+    /// The names of the curves of every feature: of many classes, the most probable.
+    curves: Vec<String>,
     pairs: Vec<PairEffect>,
     /// The rows of the curves.
     rows: usize,
@@ -64,13 +66,20 @@ impl ModelEffects {
             features.extend(feature_effect(&scorer, &rows, feature)?);
         }
 
+        let outputs = drawn_outputs(&features);
+        for effect in &mut features {
+            effect.partial = outputs.iter().map(|&at| effect.partial[at].clone()).collect();
+        }
+        let names = output_names(model);
+        let curves = outputs.iter().filter_map(|&at| names.get(at).cloned()).collect();
+
         let few = sample.thinned(MAP_ROWS);
         let mut pairs = Vec::new();
         for interaction in model.interactions().iter().take(MAPS) {
             let (a, b) = interaction.features;
             pairs.extend(pair_effect(&scorer, &few, (a as usize, b as usize))?);
         }
-        Ok(ModelEffects { features, pairs, rows: rows.rows })
+        Ok(ModelEffects { features, curves, pairs, rows: rows.rows })
     }
 
     /// The curves and maps for a page.
@@ -81,7 +90,7 @@ impl ModelEffects {
         let panels: Vec<Html> = self
             .features
             .iter()
-            .map(|effect| feature_panel(model, effect, &ids.next_id()))
+            .map(|effect| self.feature_panel(model, effect, &ids.next_id()))
             .collect();
         let mut panels = panels.into_iter();
         let open = gallery(panels.by_ref().take(OPEN_FEATURES));
@@ -110,6 +119,9 @@ impl ModelEffects {
         let what = match model.schema.target.kind.classes() {
             [] => "prediction".to_string(),
             [_, second] => format!("probability of {second}"),
+            classes if classes.len() > self.curves.len() => {
+                format!("probability of each of the {} most probable classes", self.curves.len())
+            }
             _ => "probability of each class".to_string(),
         };
         let exact = self.features.iter().all(|effect| effect.grid.is_exact());
@@ -150,7 +162,7 @@ impl ModelEffects {
             ));
         };
         for (at, effect) in self.features.iter().enumerate() {
-            let panel = draw_panel(model, effect, &format!("panel-{at}"), area(at));
+            let panel = self.draw_panel(model, effect, &format!("panel-{at}"), area(at));
             add(&feature_title(model, effect), area(at), &panel);
         }
         for (at, pair) in self.pairs.iter().enumerate() {
@@ -162,6 +174,42 @@ impl ModelEffects {
         let lines = (self.features.len() + self.pairs.len()).div_ceil(2);
         chart::page(title, &body, MARGIN + TITLE + height * lines as f64 + MARGIN)
     }
+
+    fn feature_panel(&self, model: &Model, effect: &FeatureEffect, id: &str) -> Html {
+        let title = feature_title(model, effect);
+        match curve_chart(model, effect, &self.curves) {
+            Some(chart) => chart_figure(id, &title, &chart),
+            None => {
+                let panel = LevelPanel::new(model, effect, MAX_LEVELS, &COLOURS);
+                let body = panel.draw(PANEL);
+                figure(&chart::inline(id, &title, &panel.description(), CHART, &body), &title)
+            }
+        }
+    }
+
+    fn draw_panel(
+        &self,
+        model: &Model,
+        effect: &FeatureEffect,
+        id: &str,
+        area: ChartArea,
+    ) -> String {
+        match curve_chart(model, effect, &self.curves) {
+            Some(chart) => chart.draw(id, area),
+            None => LevelPanel::new(model, effect, MAX_LEVELS, &COLOURS).draw(area),
+        }
+    }
+}
+
+/// As many outputs as there are colours, in their order: those of the greatest mean prediction.
+fn drawn_outputs(features: &[FeatureEffect]) -> Vec<usize> {
+    let Some(first) = features.first() else { return Vec::new() };
+    let mean = |at: usize| first.partial[at].iter().sum::<f64>() / first.partial[at].len() as f64;
+    let mut order: Vec<usize> = (0..first.partial.len()).collect();
+    order.sort_by(|&a, &b| mean(b).total_cmp(&mean(a)));
+    order.truncate(COLOURS.len());
+    order.sort_unstable();
+    order
 }
 
 /// The area of a panel on the page.
@@ -183,27 +231,8 @@ fn feature_title(model: &Model, effect: &FeatureEffect) -> String {
     }
 }
 
-fn feature_panel(model: &Model, effect: &FeatureEffect, id: &str) -> Html {
-    let title = feature_title(model, effect);
-    match curve_chart(model, effect) {
-        Some(chart) => chart_figure(id, &title, &chart),
-        None => {
-            let panel = LevelPanel::new(model, effect, MAX_LEVELS, &COLOURS);
-            let body = panel.draw(PANEL);
-            figure(&chart::inline(id, &title, &panel.description(), CHART, &body), &title)
-        }
-    }
-}
-
-fn draw_panel(model: &Model, effect: &FeatureEffect, id: &str, area: ChartArea) -> String {
-    match curve_chart(model, effect) {
-        Some(chart) => chart.draw(id, area),
-        None => LevelPanel::new(model, effect, MAX_LEVELS, &COLOURS).draw(area),
-    }
-}
-
 /// The curves of a number; `None` for categories.
-fn curve_chart(model: &Model, effect: &FeatureEffect) -> Option<Chart> {
+fn curve_chart(model: &Model, effect: &FeatureEffect, names: &[String]) -> Option<Chart> {
     let EffectGrid::Numbers { edges, .. } = &effect.grid else { return None };
     let steps = |curve: &Vec<f64>| -> Vec<(f64, f64)> {
         if matches!(model.body, Body::Linear(_)) {
@@ -213,8 +242,7 @@ fn curve_chart(model: &Model, effect: &FeatureEffect) -> Option<Chart> {
         curve.iter().enumerate().flat_map(cell).collect()
     };
 
-    let names = output_names(model);
-    let (mut series, y_label) = match names.as_slice() {
+    let (mut series, y_label) = match names {
         [_] => {
             let line = Series::new("partial dependence", BLUE, steps(&effect.partial[0]));
             (vec![line], mean_name(model))

@@ -245,8 +245,10 @@ fn confusion_matrix(counts: &Confusion, classes: &[String]) -> Html {
 /// The ROC curve of the positive class, or one per class.
 fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
     let classes = model.schema.target.kind.classes();
-    let curve_classes: Vec<usize> =
-        if classes.len() == 2 { vec![1] } else { (0..classes.len().min(COLOURS.len())).collect() };
+    let curve_classes = match classes.len() {
+        2 => vec![1],
+        count => most_frequent(count, evaluation),
+    };
     let chance = Series::new("chance level", GREY, vec![(0.0, 0.0), (1.0, 1.0)])
         .with_mark(SeriesMark::Dashed);
     let mut series = vec![chance];
@@ -269,7 +271,7 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
 
     let more = match classes.len() > COLOURS.len() && classes.len() > 2 {
         true => note(&format!(
-            "The first {} of {} classes, each one against the rest.",
+            "The {} most frequent of {} classes, each one against the rest.",
             COLOURS.len(),
             classes.len()
         )),
@@ -277,6 +279,21 @@ fn roc_curve(model: &Model, evaluation: &TestEvaluation, id: &str) -> Html {
     };
 
     gallery([chart_figure(id, "ROC curve", &chart)]).and(more)
+}
+
+/// As many classes as there are colours, in their order: those with the most rows.
+fn most_frequent(classes: usize, evaluation: &TestEvaluation) -> Vec<usize> {
+    let mut rows = vec![0_usize; classes];
+    for &target in evaluation.predictions.targets() {
+        if let Some(count) = rows.get_mut(target as usize) {
+            *count += 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..classes).collect();
+    order.sort_by_key(|&class| std::cmp::Reverse(rows[class]));
+    order.truncate(COLOURS.len());
+    order.sort_unstable();
+    order
 }
 
 /// The points of a curve without those that are too close to the previous one.

@@ -75,6 +75,13 @@ impl TableCell {
         TableCell::Number(text.into())
     }
 
+    fn is_empty(&self) -> bool {
+        match self {
+            TableCell::Text(text) | TableCell::Number(text) => text.is_empty(),
+            TableCell::Bar(..) | TableCell::Shade(..) => false,
+        }
+    }
+
     fn html(&self) -> String {
         match self {
             // A long text needs a wide column.
@@ -100,11 +107,15 @@ impl TableCell {
 }
 
 /// A table with a caption; the first cell of a row is its heading. Columns of numbers are aligned to
-/// the right.
+/// the right, and columns without content are left out.
 pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
     if rows.is_empty() {
         return Html::default();
     }
+    let has_content = |at: &usize| {
+        *at == 0 || rows.iter().any(|row| row.get(*at).is_some_and(|cell| !cell.is_empty()))
+    };
+    let shown: Vec<usize> = (0..heads.len()).filter(has_content).collect();
     let numeric = |at: usize| {
         rows.iter()
             .any(|row| matches!(row.get(at), Some(TableCell::Number(_) | TableCell::Shade(..))))
@@ -115,8 +126,9 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
         format!("<th scope='col'{class}>{}</th>", escape(head))
     };
 
-    let heads: String = heads.iter().enumerate().map(head).collect();
-    let body: String = rows.iter().map(|row| format!("<tr>{}</tr>\n", line(row))).collect();
+    let heads: String = shown.iter().map(|&at| head((at, &heads[at]))).collect();
+    let cells = |row: &Vec<TableCell>| line(shown.iter().filter_map(|&at| row.get(at)));
+    let body: String = rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row))).collect();
     let caption = escape(caption);
     Html(format!(
         "<div class='scroll' role='region' tabindex='0' aria-label='{caption}'><table>\n<caption>{caption}</caption>\n\
@@ -124,16 +136,13 @@ pub fn table(caption: &str, heads: &[&str], rows: &[Vec<TableCell>]) -> Html {
     ))
 }
 
-fn line(row: &[TableCell]) -> String {
+fn line<'a>(row: impl Iterator<Item = &'a TableCell>) -> String {
     let heading = |cell: &TableCell| match cell {
         TableCell::Text(text) => format!("<th scope='row'>{}</th>", escape(text)),
         TableCell::Number(text) => format!("<th scope='row' class='n'>{}</th>", escape(text)),
         other => other.html(),
     };
-    row.iter()
-        .enumerate()
-        .map(|(at, cell)| if at == 0 { heading(cell) } else { cell.html() })
-        .collect()
+    row.enumerate().map(|(at, cell)| if at == 0 { heading(cell) } else { cell.html() }).collect()
 }
 
 /// A description list; pairs with an empty value are left out.
@@ -236,19 +245,31 @@ pub fn chart_figure(id: &str, title: &str, chart: &Chart) -> Html {
 
 /// A figure in its full width, which scrolls.
 pub fn wide_figure(svg: &str, caption: &str) -> Html {
-    scrolling_figure("", svg, caption)
-}
-
-/// The drawing of a tree in its full width; `tree` is its number in the model inside the page.
-pub fn tree_figure(tree: usize, svg: &str, caption: &str) -> Html {
-    scrolling_figure(&format!(" data-tree='{tree}'"), svg, caption)
-}
-
-fn scrolling_figure(attributes: &str, svg: &str, caption: &str) -> Html {
     let name = escape(caption);
     Html(format!(
-        "<figure class='wide'{attributes}><div class='scroll' role='region' tabindex='0' aria-label='{name}'>\n\
+        "<figure class='wide'><div class='scroll' role='region' tabindex='0' aria-label='{name}'>\n\
          {svg}</div><figcaption>{name}</figcaption></figure>\n"
+    ))
+}
+
+/// The drawing of a tree; `tree` is its number in the model inside the page. Where the drawing would
+/// be shrunk until it is illegible, the text is shown instead.
+pub fn tree_figure(tree: usize, svg: &str, text: &str, caption: &str) -> Html {
+    let name = escape(caption);
+    let number = svg.split_once("width='").and_then(|(_, rest)| rest.split('\'').next());
+    let width: Option<u32> = number.and_then(|number| number.parse().ok());
+    // Words that the style sheet knows; each has a least width of the page.
+    let size = match width.unwrap_or(0) {
+        ..=400 => "small",
+        401..=860 => "medium",
+        861..=1320 => "large",
+        _ => "large huge",
+    };
+    Html(format!(
+        "<figure class='wide tree' data-tree='{tree}'><div class='scroll drawing {size}' \
+         role='region' tabindex='0' aria-label='{name}'>\n{svg}</div>\
+         <pre class='as-text {size}'>{}</pre><figcaption>{name}</figcaption></figure>\n",
+        escape(text.trim_end())
     ))
 }
 
@@ -309,7 +330,7 @@ mod tests {
             details(EVIL, true, paragraph("x")),
             listing(EVIL, EVIL),
             figure("", EVIL),
-            tree_figure(0, "", EVIL),
+            tree_figure(0, "", EVIL, EVIL),
         ];
         for fragment in fragments {
             let html = fragment.as_str();
@@ -330,6 +351,9 @@ mod tests {
         assert_eq!(html.as_str().matches("<th scope='row'>").count(), 2);
         assert!(html.as_str().contains("<th scope='col' class='n'>value</th>"), "{html:?}");
         assert!(html.as_str().contains("<caption>metrics</caption>"));
+        let rows = [vec![TableCell::text("a"), TableCell::number(""), TableCell::text("b")]];
+        let html = table("gaps", &["name", "missing", "more"], &rows);
+        assert!(!html.as_str().contains("missing") && html.as_str().contains("<td>b</td>"));
         assert!(
             table("nothing", &["a"], &[]).is_empty() && facts(&[("a", String::new())]).is_empty()
         );

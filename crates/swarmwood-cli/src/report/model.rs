@@ -68,7 +68,9 @@ pub fn trees(loaded: &LoadedModel, ids: &mut IdSequence) -> Result<Html> {
     let model = &loaded.model;
     let Ok(single) = model.single_tree() else { return Ok(ensemble(model, ids)) };
     let drawing = match single.to_svg_part(&format!("{}-", ids.next_id())) {
-        Ok(svg) => tree_figure(0, &svg, "The tree, with the root at the left"),
+        Ok(svg) => {
+            tree_figure(0, &svg, &tree_text(model, 0), "The tree, with the root at the left")
+        }
         Err(large) => note(&large.to_string()),
     };
 
@@ -159,9 +161,17 @@ fn tree_details(model: &Model, at: usize, open: bool, ids: &mut IdSequence) -> H
         tree_figure(
             scoring_tree(model, at),
             &svg,
+            &tree_text(model, at),
             &format!("Contribution of tree {} to the raw score", at + 1),
         ),
     )
+}
+
+/// A tree as text, without the heading, which is that of the drawing.
+fn tree_text(model: &Model, at: usize) -> String {
+    let text = model.tree_text(at, MAX_LINES).unwrap_or_default();
+    let lines = text.lines().skip(1).map(|line| line.strip_prefix("  ").unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The number that a tree has in the model inside the page, where a vector tree is one tree per

@@ -1,33 +1,79 @@
-//! SHA-256 (FIPS 180-4) in base64, as content security policies name scripts.
+//! SHA-256 (FIPS 180-4): in base64, as content security policies name scripts, and in hexadecimal, as
+//! the fingerprint of a file.
 //!
-//! Scripts of a page are a few kilobytes and are hashed once, so this is the textbook algorithm; it
-//! keeps no secret.
+//! Scripts and files of rows are hashed once, so this is the textbook algorithm; it keeps no secret.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 /// The value of `script-src` that allows a script: `'sha256-…'`.
 pub fn script_source(script: &str) -> String {
     format!("'sha256-{}'", base64(&sha256(script.as_bytes())))
 }
 
+/// The digest of a file as `sha256sum` prints it.
+pub fn file_digest(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = Digest::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(&digest.finish())),
+            length => digest.update(&buffer[..length]),
+        }
+    }
+}
+
 /// The digest of a message.
 fn sha256(message: &[u8]) -> [u8; 32] {
-    let constants = RoundConstants::new();
-    let mut state = constants.start;
-    let mut padded = message.to_vec();
-    padded.push(0x80);
-    while padded.len() % 64 != 56 {
-        padded.push(0);
-    }
-    padded.extend((8 * message.len() as u64).to_be_bytes());
+    let mut digest = Digest::new();
+    digest.update(message);
+    digest.finish()
+}
 
-    for block in padded.chunks_exact(64) {
-        compress(&mut state, block, &constants.rounds);
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A digest of bytes that come in pieces.
+struct Digest {
+    state: [u32; 8],
+    rounds: [u32; 64],
+    /// Bytes of the block that is not yet complete.
+    open: Vec<u8>,
+    length: u64,
+}
+
+impl Digest {
+    fn new() -> Digest {
+        let constants = RoundConstants::new();
+        Digest { state: constants.start, rounds: constants.rounds, open: Vec::new(), length: 0 }
     }
 
-    let mut digest = [0; 32];
-    for (bytes, word) in digest.chunks_exact_mut(4).zip(state) {
-        bytes.copy_from_slice(&word.to_be_bytes());
+    fn update(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        self.open.extend_from_slice(bytes);
+        let complete = self.open.len() / 64 * 64;
+        for block in self.open[..complete].chunks_exact(64) {
+            compress(&mut self.state, block, &self.rounds);
+        }
+        self.open.drain(..complete);
     }
-    digest
+
+    fn finish(mut self) -> [u8; 32] {
+        let bits = 8 * self.length;
+        let zeros = (119 - self.open.len() % 64) % 64;
+        let padding: Vec<u8> = std::iter::once(0x80).chain((0..zeros).map(|_| 0)).collect();
+        self.update(&padding);
+        self.update(&bits.to_be_bytes());
+
+        let mut digest = [0; 32];
+        for (bytes, word) in digest.chunks_exact_mut(4).zip(self.state) {
+            bytes.copy_from_slice(&word.to_be_bytes());
+        }
+        digest
+    }
 }
 
 /// Section 6.2.2 of the standard.
@@ -113,9 +159,7 @@ mod tests {
     /// The examples of FIPS 180-4, and one of several blocks.
     #[test]
     fn the_examples_of_the_standard_have_their_digests() {
-        let hex = |text: &str| -> String {
-            sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
-        };
+        let hex = |text: &str| hexadecimal(&sha256(text.as_bytes()));
         assert_eq!(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(
@@ -126,6 +170,18 @@ mod tests {
             hex(&"a".repeat(1_000_000)),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
         );
+    }
+
+    #[test]
+    fn pieces_have_the_digest_of_the_whole() {
+        for length in [0, 1, 55, 56, 63, 64, 65, 119, 120, 128, 1000] {
+            let message: Vec<u8> = (0..length).map(|at| at as u8).collect();
+            for size in [1, 7, 64, 100] {
+                let mut digest = Digest::new();
+                message.chunks(size).for_each(|piece| digest.update(piece));
+                assert_eq!(digest.finish(), sha256(&message), "{length} bytes in pieces of {size}");
+            }
+        }
     }
 
     #[test]

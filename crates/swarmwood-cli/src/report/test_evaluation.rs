@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use clap::ArgMatches;
-use swarmwood::Result;
 use swarmwood::evaluate::{Bootstrap, HeldOutRows};
 use swarmwood::model::Model;
 use swarmwood::read::{self, Rows};
+use swarmwood::{Error, Result};
 
 use super::effects::ModelEffects;
 use super::html::Html;
 use super::metrics::interval_text;
 use super::row_sample::RowSample;
-use super::subgroups;
+use super::{sha256, subgroups};
 use crate::console::Console;
 use crate::flags;
 use crate::format;
@@ -23,6 +23,8 @@ use crate::scoring::ScoringOptions;
 pub struct TestEvaluation {
     /// The name of the file with the rows.
     pub file: String,
+    /// The SHA-256 digest of that file; none of standard input.
+    pub digest: Option<String>,
     pub rows: Rows,
     pub sample: RowSample,
     pub predictions: HeldOutRows,
@@ -53,7 +55,9 @@ pub fn evaluate(
     } else {
         data.display().to_string()
     };
-    Ok(TestEvaluation { file, rows, sample, predictions, bootstrap, effects, subgroups })
+    let digest = data.is_file().then(|| sha256::file_digest(data)).transpose();
+    let digest = digest.map_err(|source| Error::Read { path: data.to_path_buf(), source })?;
+    Ok(TestEvaluation { file, digest, rows, sample, predictions, bootstrap, effects, subgroups })
 }
 
 impl TestEvaluation {

@@ -113,6 +113,7 @@ fn a_training_run_is_shown_from_record_trace_and_rows() {
         ],
     );
     has(&page, &["gain over greedy", "Comparison of", "Tree 1: ", "Cedar, East", "max_leaves"]);
+    has(&page, &["300 rows in test.csv, whose SHA-256 is "]);
     // The value on the page is that of `evaluate`.
     let accuracy =
         dir.run("evaluate m.json test.csv --json").works().json()["accuracy"].as_f64().unwrap();

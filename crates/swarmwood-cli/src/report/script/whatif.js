@@ -224,7 +224,7 @@ class WhatIf {
       if (bounds !== null) {
         this.output.dataset.predicted += ` ${bounds.lower} ${bounds.upper}`;
         parts.push(element("small", {},
-          `${percent(bounds.level)} interval: ${shown(bounds.lower)} to ${shown(bounds.upper)}`));
+          `${shown(100 * bounds.level)} % interval: ${shown(bounds.lower)} to ${shown(bounds.upper)}`));
       }
     } else {
       const old = scorer.prediction(before);
