@@ -14,7 +14,7 @@ DEMO := $(TARGET)/demo
 
 .DEFAULT_GOAL := help
 .PHONY: help test python package page demo bench reproduce reproduce-quick evidence evidence-tools docs generate clean fuzz fuzz-keep site \
-	fuzz-arrow torture soak deny sanitize exports cluster spark newcomer
+	fuzz-arrow torture soak deny sanitize exports cluster spark newcomer wheels crates
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +44,8 @@ WHEELS := $(abspath $(TARGET))/wheels
 export PYO3_CONFIG_FILE := $(abspath crates/swarmwood-python/interpreter.txt)
 
 package: $(TOOLS)/ready ## Build the Python package, install and check it
-	@$(TOOLS)/bin/ruff check --quiet python && $(TOOLS)/bin/ruff format --quiet --check python \
-		|| { echo "FAILED  style of the Python package; ruff check --fix python && ruff format python"; exit 1; }
+	@$(TOOLS)/bin/ruff check --quiet python packaging && $(TOOLS)/bin/ruff format --quiet --check python packaging \
+		|| { echo "FAILED  style of the Python package; ruff check --fix python packaging && ruff format python packaging"; exit 1; }
 	@$(CARGO) build --quiet --workspace --all-features --bin swarmwood
 	@rm -rf $(WHEELS) && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --profile dev \
 		--features as-in-workspace --interpreter $(TOOLS)/bin/python --out $(WHEELS) >$(TOOLS)/maturin.log 2>&1 \
@@ -82,11 +82,31 @@ $(CLUSTER)/ready: pyproject.toml
 		pyarrow scikit-learn pytest
 	@touch $@
 
+# What is published for Python: a wheel for every CPython from 3.11 on and every Linux with glibc 2.17 or later, which the
+# linker of Zig makes on any machine, and the source distribution.
+RELEASE := $(abspath $(TARGET))/release-tools
+DIST := $(abspath $(TARGET))/dist
+MANYLINUX := manylinux2014
+wheels: $(RELEASE)/ready ## Build and check what is published for Python: a manylinux wheel and the source distribution
+	@rm -rf $(DIST) && export PATH=$(RELEASE)/bin:$$PATH CARGO_TARGET_DIR=$(abspath $(TARGET)) && \
+		maturin build --quiet --profile dist --zig --compatibility $(MANYLINUX) --interpreter $(RELEASE)/bin/python --out $(DIST) && \
+		maturin sdist --quiet --out $(DIST)
+	@$(RELEASE)/bin/python packaging/check_wheel.py $(DIST)/*.whl
+	@$(RELEASE)/bin/python packaging/check_recipes.py
+	@$(RELEASE)/bin/twine check --strict $(DIST)/*
+
+$(RELEASE)/ready: packaging/requirements.txt
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
+	@touch $@
+
+crates: ## Package the crates as for publication and compile each from its archive
+	@$(CARGO) package --quiet --workspace --exclude swarmwood-python --exclude swarmwood-fuzz --exclude xtask
+	@ls -1 $(TARGET)/package/*.crate && echo "  ok  crates"
+
 # Uses the network: the environment has nothing but the wheel and what it depends on.
-newcomer: $(TOOLS)/ready ## Install the wheel in an empty environment and go from there to a report page
-	@rm -rf $(WHEELS)-release && CARGO_TARGET_DIR=$(abspath $(TARGET)) $(TOOLS)/bin/maturin build --quiet --release \
-		--interpreter $(TOOLS)/bin/python --out $(WHEELS)-release
-	@python/newcomer.sh $(PYTHON) $(WHEELS)-release/*.whl $(abspath $(TARGET))/newcomer
+newcomer: wheels ## Install the published wheel in an empty environment and go from there to a report page
+	@python/newcomer.sh $(PYTHON) $(DIST)/*.whl $(abspath $(TARGET))/newcomer
 
 # Report pages in a browser. Not part of `make test`, because it needs Chromium (a system package) and Node.
 BROWSER ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)

@@ -1,4 +1,4 @@
-# A draft of a formula. SOURCE-ARCHIVE and SHA256 belong to a release.
+# A draft of a formula. HOMEPAGE, SOURCE-ARCHIVE and SHA256 belong to a release.
 class Swarmwood < Formula
   desc "Gradient boosting and decision trees found by search"
   homepage "HOMEPAGE"
@@ -9,12 +9,12 @@ class Swarmwood < Formula
   depends_on "rust" => :build
 
   def install
-    system "cargo", "install", *std_cargo_args(path: "crates/swarmwood-cli")
+    system "cargo", "install", "--profile", "dist", *std_cargo_args(path: "crates/swarmwood-cli")
     generate_completions_from_executable(bin/"swarmwood", "completions")
   end
 
   test do
     system bin/"swarmwood", "train", "--demo", "--method", "cart", "--out", "model.json"
-    assert_predicate testpath/"model.json", :exist?
+    assert_path_exists testpath/"model.json"
   end
 end
