@@ -43,8 +43,9 @@ class Regressor(RegressorMixin, Estimator):
         return y
 
     def _encoded(self, X: Any, y: Any) -> NDArray[Any]:
-        shape = getattr(y, "shape", None) or np.shape([] if y is None else y)
-        y = self._validate_columns(X, y) if _is_wide(shape) else self._validate_y(X, y)
+        array = y if y is None or hasattr(y, "shape") else np.asarray(y)
+        is_wide = _is_wide(getattr(array, "shape", ()))
+        y = self._validate_columns(X, array) if is_wide else self._validate_y(X, y)
         return y if y.dtype.kind in "fiu" else y.astype(np.float64)
 
     def _validate_columns(self, X: Any, y: Any) -> NDArray[Any]:

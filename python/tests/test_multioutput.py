@@ -22,7 +22,7 @@ ESTIMATORS = [
     (SwarmBoostRegressor, {"total_leaves": 16}),
     (SwarmTreeRegressor, {}),
     (SwarmTreeRegressor, {"method": "cart"}),
-    (TreeSumRegressor, {"total_splits": 4}),
+    (TreeSumRegressor, {"max_splits": 4}),
 ]
 
 
@@ -145,9 +145,9 @@ def test_what_is_about_one_target_is_refused_by_name(steps, tmp_path):
         ({"max_features": 2}, "max_features"),
         ({"points": 100}, "points"),
     ):
-        with pytest.raises(ValueError, match=f"{name} is for one target"):
+        with pytest.raises(ValueError, match=f"{name}: is for one target"):
             GreedyBoostRegressor(n_estimators=3, **parameters).fit(X, Y)
-    with pytest.raises(ValueError, match="executor is for one target"):
+    with pytest.raises(ValueError, match="executor: is for one target"):
         SwarmBoostRegressor().fit(X, Y, executor=lambda: None)
     model = GreedyBoostRegressor(n_estimators=3).fit(X, Y)
     for call in (
@@ -157,5 +157,5 @@ def test_what_is_about_one_target_is_refused_by_name(steps, tmp_path):
         lambda: model.fit(X, pd.DataFrame(Y, columns=["a", "a"])),
         lambda: model.fit(X, np.where(np.arange(2) == 1, np.nan, Y)),
     ):
-        with pytest.raises(ValueError, match=r"one target|2 of y|different names|NaN"):
+        with pytest.raises(ValueError, match=r"one target|2 of y|unique column names|NaN"):
             call()
