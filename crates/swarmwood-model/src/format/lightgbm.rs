@@ -47,7 +47,9 @@ fn read(bytes: &[u8]) -> ImportResult<Model> {
     let objective = header.get("objective").unwrap_or("none");
     let ObjectiveInfo { link, ours, sigmoid } = link(objective)?;
     let outputs = header.count("num_tree_per_iteration")?;
-    if outputs == 0 || (link == Link::Softmax) != (outputs > 1) {
+    // Raw scores of several numbers have no objective.
+    let has_several = link == Link::Softmax || objective == "custom" && outputs > 1;
+    if outputs == 0 || has_several != (outputs > 1) {
         return Err(format!("objective '{objective}' does not fit {outputs} trees per iteration"));
     }
 
