@@ -29,6 +29,8 @@ class Panel:
     curves: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
     bands: dict[str, tuple[list[float], list[float]]] = field(default_factory=dict)
     is_logarithmic: bool = False
+    # Both axes in powers of ten.
+    has_decades: bool = False
 
 
 def draw(panels: list[Panel], what: str) -> tuple[str, str]:
@@ -85,7 +87,10 @@ def draw_panel(panel: Panel, place, names: list[str]) -> None:
     place.set_xlabel(panel.across)
     place.set_ylabel(panel.up)
     place.grid(alpha=0.25, linewidth=0.5)
-    if panel.is_logarithmic:
+    if panel.has_decades:
+        place.set_xscale("log")
+        place.set_yscale("log")
+    elif panel.is_logarithmic:
         place.set_xscale("log", base=2)
         place.xaxis.set_major_formatter("{x:.0f}")
     for name, (x, y) in panel.curves.items():
