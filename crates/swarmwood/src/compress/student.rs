@@ -57,14 +57,13 @@ fn keep_of_output(keep: &Keep, output: usize, outputs: usize) -> Keep {
 }
 
 /// One model with the teacher's target, whose raw scores are the predictions of regressions.
-pub(super) fn join(teacher: &dyn Teacher, fits: Vec<Model>) -> Result<Model> {
+pub(super) fn join(teacher: &dyn Teacher, mut fits: Vec<Model>) -> Result<Model> {
+    // The rows of the student are not those of a training file, and some are made up.
+    fits.iter_mut().for_each(|fit| fit.provenance.stats = TrainingStats::default());
     let meaning = OutputMeaning {
         schema: teacher.schema().clone(),
         link: teacher.link(),
         objective: teacher.objective().to_string(),
     };
-    let mut model = join_outputs(fits, meaning)?;
-    // The rows of the student are not those of a training file, and some are made up.
-    model.provenance.stats = TrainingStats::default();
-    Ok(model)
+    join_outputs(fits, meaning)
 }
