@@ -217,6 +217,12 @@ fn a_process_that_is_killed_at_any_operation_goes_on() {
                 .env("FAULT_TEST_PLACE", format!("{at} {operation}"))
                 .output()
                 .unwrap();
+            // Results of trials that come at the same time are written together, so that a run of
+            // the study may have fewer operations than the undisturbed one.
+            if child.status.success() && operation > expected.operations / 2 {
+                std::fs::remove_dir_all(directory).unwrap();
+                break;
+            }
             assert_eq!(child.status.code(), Some(KILLED), "{place}");
 
             check_result(&directory.join(result), &expected, &place);

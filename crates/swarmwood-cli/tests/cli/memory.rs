@@ -86,8 +86,13 @@ fn rows_that_need_too_much_memory_are_an_early_error() {
     dir.fails(&format!("{train} --max-memory 4M"), 2, &["memory", "4.0 MB", "--max-memory"]);
     dir.fails(&format!("{train} --max-memory 4X"), 2, &["max-memory: is '4X', must be a size"]);
     dir.fails("evaluate m.json t.csv --max-memory 1k", 2, &["200 rows", "1.0 kB"]);
-    let cart = "train t.csv --target price --method cart --out n.json --max-memory";
-    dir.fails(&format!("{cart} 10k"), 1, &["all rows in memory", "--max-memory"]);
+    // Sixteen bytes per cell are more than the codes and the scores of a wide table.
+    let line = |row: usize| (0..12).map(|at| (row * (at + 3) % 17).to_string()).collect::<Vec<_>>();
+    let lines: Vec<String> = (0..200).map(|row| line(row).join(",") + "\n").collect();
+    dir.file("columns.csv", format!("a,b,c,d,e,f,g,h,i,j,k,y\n{}", lines.concat()));
+    let cart =
+        "train columns.csv --target y --task regression --method cart --out n.json --max-memory";
+    dir.fails(&format!("{cart} 30k"), 1, &["all rows in memory", "--max-memory"]);
     dir.run(&format!("{cart} 10M")).works();
     // Predicting needs memory for some rows only.
     dir.file("wide.csv", regression(3000, 1));
