@@ -7,9 +7,11 @@
 //!
 //! A feature's codes are scanned along a line: numbers in their own order, levels of a category in
 //! the order of their mean gradient (for a convex loss the best two-way grouping is a cut of that
-//! line). Missing values are tried on both sides.
+//! line). Missing values are tried on both sides. Sets of many levels pay for their choice among
+//! others (`level_sets`).
 
 mod few;
+mod level_sets;
 
 use swarmwood_model::monotone::Direction;
 
@@ -18,15 +20,13 @@ use crate::bins::{CODES, Layout};
 use crate::kernels::gains::{CutLimits, Prefix, greatest, score_cuts};
 use crate::kernels::histogram::TABLE;
 use crate::kernels::quantise::{GradientScale, GradientSums, gradient, hessian};
-use crate::rule::{BinRule, BitSet, Cut};
+use crate::rule::{BinRule, BitSet, CodeSet, Cut};
 
 pub(crate) use few::{FEW, FewRows};
 
 /// Categories with more levels than this are ordered and penalised with care: a lucky level is
 /// easily found among many.
 const FEW_LEVELS: usize = 4;
-/// Hessian added when levels are ordered by their mean gradient.
-const LEVEL_SMOOTHING: f64 = 10.0;
 /// L2 penalty added to the children of a split over many levels.
 const LEVEL_LAMBDA: f64 = 10.0;
 
@@ -118,6 +118,8 @@ pub(crate) struct SplitSearch<'a> {
     pub allowed: &'a [bool],
     /// Integer units of this tree.
     pub scale: GradientScale,
+    /// Twice what a useless split gains on average.
+    pub dispersion: f64,
     /// Penalties in real units.
     pub penalties: Penalties,
     /// The direction of each feature; empty if none has one.
@@ -153,7 +155,11 @@ impl Default for SplitScratch {
 /// Codes in scan order.
 enum ScanOrder {
     Natural,
-    Sorted { codes: Box<[u8; CODES]> },
+    Sorted {
+        codes: Box<[u8; CODES]>,
+        /// The codes that these nodes have rows of.
+        present: CodeSet,
+    },
 }
 
 impl SplitSearch<'_> {
@@ -222,6 +228,11 @@ impl SplitSearch<'_> {
                     &mut scratch.missing_left,
                 );
             }
+        }
+        if let ScanOrder::Sorted { codes, present } = &order
+            && bins > FEW_LEVELS
+        {
+            self.price_sets(&codes[..bins], present, scratch);
         }
         // The last cut sends every value left; it says something only where the missing ones go
         // right.
@@ -299,33 +310,6 @@ impl SplitSearch<'_> {
         (limits, CutLimits { lambda: limits.lambda + extra, ..limits })
     }
 
-    /// The order in which codes are scanned.
-    fn order(
-        &self,
-        feature: u32,
-        nodes: &[NodeTable<'_>],
-        scratch: &mut SplitScratch,
-    ) -> ScanOrder {
-        let FeatureBins::Category(levels) = &self.layout.features()[feature as usize] else {
-            return ScanOrder::Natural;
-        };
-        let bins = levels.bins();
-        let mut sums = [(0.0, 0.0); CODES];
-        for node in nodes {
-            self.codes(feature, node, &mut scratch.codes);
-            for (sum, &code) in sums.iter_mut().zip(&scratch.codes[..=bins]) {
-                sum.0 += f64::from(gradient(code)) * self.scale.g;
-                sum.1 += f64::from(hessian(code)) * self.scale.h;
-            }
-        }
-        let smoothing = if bins > FEW_LEVELS { LEVEL_SMOOTHING } else { self.scale.h };
-        let mean = |code: u8| sums[usize::from(code)].0 / (sums[usize::from(code)].1 + smoothing);
-        let mut codes = Box::new([0; CODES]);
-        codes.iter_mut().enumerate().for_each(|(at, code)| *code = (at as u8).wrapping_add(1));
-        codes[..bins].sort_by(|&a, &b| mean(a).total_cmp(&mean(b)).then(a.cmp(&b)));
-        ScanOrder::Sorted { codes }
-    }
-
     /// Writes the node's sums in scan order, unless the table itself is in that order, and returns
     /// the sum of missing values.
     fn line(
@@ -345,7 +329,7 @@ impl SplitSearch<'_> {
         let SplitScratch { codes, line, .. } = scratch;
         match order {
             ScanOrder::Natural => line[..bins].copy_from_slice(&codes[1..=bins]),
-            ScanOrder::Sorted { codes: order } => {
+            ScanOrder::Sorted { codes: order, .. } => {
                 line[..bins]
                     .iter_mut()
                     .zip(order.iter())
@@ -377,7 +361,9 @@ impl SplitSearch<'_> {
     fn cut(&self, order: &ScanOrder, cut: usize, bins: usize) -> Cut<u8> {
         match order {
             ScanOrder::Natural => Cut::Above(cut as u8 + 1),
-            ScanOrder::Sorted { codes } => Cut::In(codes[cut + 1..bins].iter().copied().collect()),
+            ScanOrder::Sorted { codes, .. } => {
+                Cut::In(codes[cut + 1..bins].iter().copied().collect())
+            }
         }
     }
 

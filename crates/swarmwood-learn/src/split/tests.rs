@@ -163,8 +163,14 @@ fn check(
     };
     let nodes: Vec<_> = keeps.iter().map(|keep| tables(&data, &packed, keep)).collect();
     let allowed = vec![true; 5];
-    let search =
-        SplitSearch { layout: &data.layout, allowed: &allowed, scale, penalties, directions: &[] };
+    let search = SplitSearch {
+        layout: &data.layout,
+        allowed: &allowed,
+        scale,
+        dispersion: 1.0,
+        penalties,
+        directions: &[],
+    };
     let mut scratch = SplitScratch::default();
     let value = |total: u64| penalties.node_value(scale.unpack(total), KIN);
     let found = SplitCandidate::best((0..data.layout.columns().len()).map(|column| {
@@ -275,4 +281,54 @@ fn a_level_finds_the_best_shared_rule() {
         true,
     )
     .unwrap();
+}
+
+/// Twenty rows of each given level of a category of twelve, of weight 1; the gradient of the first
+/// level's rows is -1, that of the others 0. The gain of the best split.
+fn gain_of_one_level(levels: &[u32], dispersion: f64) -> Option<f64> {
+    let names = (0..12).map(|level| format!("l{level:02}")).collect();
+    let features = [Feature { name: "c".into(), kind: Kind::Category { levels: names } }];
+    let of_rows: Vec<u32> =
+        levels.iter().flat_map(|&level| std::iter::repeat_n(level, 20)).collect();
+    let rows = of_rows.len();
+    let g: Vec<f32> =
+        of_rows.iter().map(|&level| if level == levels[0] { -1.0 } else { 0.0 }).collect();
+    let columns = vec![Column::Category(of_rows)];
+    let chunk = Chunk { columns, rows, ..Chunk::default() };
+    let pool = Pool::new(1).unwrap();
+    let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
+
+    let scale = GradientScale::new(20.0, rows as f64, rows);
+    let mut packed = vec![0; rows];
+    join(&g, &vec![1.0; rows], &mut packed);
+    pack(&mut packed, scale);
+    let data = Small { chunk, layout, g, h: vec![1.0; rows] };
+    let (tables, total) = tables(&data, &packed, &|_| true);
+    let penalties =
+        Penalties { lambda: 1.0, ridge: Ridge::Flat, gamma: 0.0, min_child_weight: 1.0 };
+    let search = SplitSearch {
+        layout: &data.layout,
+        allowed: &[true],
+        scale,
+        dispersion,
+        penalties,
+        directions: &[],
+    };
+    let node = NodeTable { table: &tables[0], total, value: 0.0 };
+    let found = search.column(0, &[node], &mut SplitScratch::default());
+    found.map(|found| found.gain)
+}
+
+#[test]
+fn a_set_of_levels_pays_for_its_choice_among_those_that_have_rows() {
+    // Children have ten more of λ than the node: the category has many levels.
+    let free = |rows: f64| 0.5 * (400.0 / (20.0 + 11.0) - 400.0 / (rows + 1.0));
+    let all: Vec<u32> = (0..12).collect();
+    for (levels, dispersion) in [(&all[..], 1.0), (&all[..], 0.5), (&[3, 0, 7][..], 1.0)] {
+        let price = 0.5 * dispersion * (levels.len() as f64).ln();
+        let wanted = free(20.0 * levels.len() as f64) - price;
+        let gain = gain_of_one_level(levels, dispersion).unwrap();
+        assert!((gain - wanted).abs() < 1e-5, "{levels:?} {dispersion}: {gain}, not {wanted}");
+    }
+    assert_eq!(gain_of_one_level(&all, 10.0), None);
 }

@@ -12,6 +12,7 @@ pub use row_leaves::RowLeaves;
 pub use sampled::{CoarseColumn, HashSample, SampledRows};
 
 use std::borrow::Cow;
+use std::f64::consts::FRAC_PI_2;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -63,6 +64,16 @@ pub struct DerivativeSums {
     pub abs_g: f64,
     /// Sum of hessians.
     pub h: f64,
+}
+
+impl DerivativeSums {
+    /// Twice what a useless split gains on average: the residual variance where a row's hessian is
+    /// its weight, taken from the mean absolute residual as if these were normal; 1 where hessians
+    /// say how gradients vary.
+    pub fn dispersion(&self, objective: &dyn Objective) -> f64 {
+        let is_plain = objective.constant_hessian() && self.h > 0.0;
+        if is_plain { FRAC_PI_2 * (self.abs_g / self.h).powi(2) } else { 1.0 }
+    }
 }
 
 impl std::ops::AddAssign for DerivativeSums {

@@ -43,6 +43,7 @@ impl<'a> Local<'a> {
             metric: set.metric,
             derivative_sums: Vec::new(),
             scale: GradientScale { g: 1.0, h: 1.0 },
+            dispersion: 1.0,
             search: no_search(),
             slots: Vec::new(),
             paths: PathFeatures::default(),

@@ -85,6 +85,8 @@ pub struct Local<'a> {
     metric: Option<&'a dyn CustomMetric>,
     derivative_sums: Vec<DerivativeSums>,
     scale: GradientScale,
+    /// See [`SplitSearch`].
+    dispersion: f64,
     search: SplitConstraints,
     /// Sums by slot of the growing tree.
     slots: Vec<SlotSums>,
@@ -169,6 +171,7 @@ impl Local<'_> {
     ) -> NodeStats {
         let sums = self.derivative_sums[output];
         self.scale = GradientScale::new(sums.abs_g, sums.h, self.plan.rows);
+        self.dispersion = sums.dispersion(self.objective);
         self.search = search.clone();
         self.paths = PathFeatures::new(search);
         for slot in 0..self.kept.len() {
@@ -361,6 +364,7 @@ impl Local<'_> {
             layout: &self.layout,
             allowed: &self.search.allowed,
             scale: self.scale,
+            dispersion: self.dispersion,
             penalties: self.search.penalties,
             directions: &self.search.directions,
         }

@@ -23,6 +23,8 @@ use crate::stats::shard::{HashSample, SampledRows};
 /// What is known of the tree that grows.
 pub(super) struct RemoteTree {
     scale: GradientScale,
+    /// See [`SplitSearch`].
+    dispersion: f64,
     search: SplitConstraints,
     slots: Vec<SlotFacts>,
     paths: PathFeatures,
@@ -69,6 +71,7 @@ impl RemoteTree {
     pub fn new(memory: usize) -> Self {
         RemoteTree {
             scale: GradientScale { g: 1.0, h: 1.0 },
+            dispersion: 1.0,
             search: no_search(),
             slots: Vec::new(),
             paths: PathFeatures::default(),
@@ -87,6 +90,7 @@ impl RemoteTree {
             layout,
             allowed: &self.search.allowed,
             scale: self.scale,
+            dispersion: self.dispersion,
             penalties: self.search.penalties,
             directions: &self.search.directions,
         }
@@ -121,9 +125,10 @@ impl Remote<'_> {
     ) -> Result<NodeStats, BackendError> {
         let sums = self.derivative_sums[output];
         let scale = GradientScale::new(sums.abs_g, sums.h, self.backends.plan.rows);
+        let dispersion = sums.dispersion(self.set.objective);
         let memory = self.tree.memory;
         let (search, paths) = (search.clone(), PathFeatures::new(search));
-        self.tree = RemoteTree { scale, search, paths, ..RemoteTree::new(memory) };
+        self.tree = RemoteTree { scale, dispersion, search, paths, ..RemoteTree::new(memory) };
 
         let is_searched = query != SplitQuery::Sums && !self.backends.layout.columns().is_empty();
         let mut work = vec![ShardWork::BeginTree { output, scale, sample }];
