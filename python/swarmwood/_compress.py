@@ -90,7 +90,10 @@ def compress(
     X = validated(student, X, reset=True)
     names = student._feature_names()
     table = table_of(X, names, categorical_mask(student.categorical_features, names))
-    if labels is not None:
+    # What a fit to y would have set.
+    if labels is None:
+        student.n_outputs_ = 1
+    else:
         student.classes_ = np.asarray(labels)
     target = np.zeros(X.shape[0]) if y is None else student._encode_validation(X, y)
     table.set_target(readable(target))

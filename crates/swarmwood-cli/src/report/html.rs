@@ -269,7 +269,7 @@ pub fn tree_figure(tree: usize, svg: &str, text: &str, caption: &str) -> Html {
         "<figure class='wide tree' data-tree='{tree}'><div class='scroll drawing {size}' \
          role='region' tabindex='0' aria-label='{name}'>\n{svg}</div>\
          <pre class='as-text {size}'>{}</pre><figcaption>{name}</figcaption></figure>\n",
-        escape(text.trim_end())
+        Html::lines(text.trim_end()).as_str()
     ))
 }
 
