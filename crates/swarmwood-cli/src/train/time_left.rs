@@ -115,18 +115,7 @@ mod tests {
     use super::*;
 
     fn event(stage: Stage, step: usize, steps: usize, elapsed: f64) -> Event {
-        Event {
-            column: 0,
-            stage,
-            step,
-            steps,
-            train: None,
-            valid: None,
-            watched: Vec::new(),
-            search: None,
-            elapsed,
-            replayed: false,
-        }
+        Event { elapsed, ..Event::new(stage, step, steps) }
     }
 
     #[test]
