@@ -123,7 +123,7 @@ page: ## Check report pages in Chromium, if it is installed
 
 exports: package ## Check every export of every kind of model, and of a thousand random models
 	@SWARMWOOD_ALL_EXPORTS=1 $(FRESH)/bin/python -m pytest -q python/tests/test_export.py
-	@SWARMWOOD_TEST_PYTHON=$(FRESH)/bin/python $(CARGO) test --quiet --release --package swarmwood --all-features --test export \
+	@SWARMWOOD_TEST_PYTHON=$(FRESH)/bin/python $(CARGO) test --quiet --package swarmwood --all-features --test export \
 		-- --ignored --nocapture
 
 # Scoring on Spark, in an environment of its own. Not part of `make test`, because it needs Java and 400 MB of packages.

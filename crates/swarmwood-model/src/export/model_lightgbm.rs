@@ -284,6 +284,9 @@ impl Counts {
 
 const HARNESS: &str = r#"
 import json, sys
+# LightGBM takes these packages along if they are installed. Loading them takes most of its start,
+# and a booster of a file needs none of them.
+sys.modules.update(dict.fromkeys(("dask", "matplotlib", "pandas", "pyarrow", "sklearn")))
 try:
     import lightgbm, numpy
 except ImportError as error:
