@@ -32,6 +32,7 @@ from evidence import (
     max_features,
     monotone,
     page,
+    points,
     raw,
     rules,
     rules_tables,
@@ -65,6 +66,7 @@ EXPERIMENTS: dict[str, tuple[ModuleType, ModuleType]] = {
     "max-features": (max_features, max_features),
     "monotone": (monotone, monotone),
     "intervals": (intervals, intervals),
+    "points": (points, points),
 }
 KNOWN_SETS = {
     "boosting": SETS,
@@ -81,6 +83,7 @@ KNOWN_SETS = {
     "max-features": SETS,
     "monotone": monotone.SETS,
     "intervals": intervals.SETS,
+    "points": SETS,
 }
 KNOWN_SIZES = {
     "boosting": (boosting.SIZE,),
@@ -97,6 +100,7 @@ KNOWN_SIZES = {
     "max-features": max_features.SIZES,
     "monotone": monotone.SIZES,
     "intervals": intervals.SIZES,
+    "points": points.SIZES,
 }
 QUICK_ROWS, TUNING_ROWS = 600, 1000
 
@@ -242,6 +246,7 @@ def known_contenders(experiment: str) -> tuple[str, ...]:
         "interactions": interactions.CONTENDERS,
         "max-features": max_features.CONTENDERS,
         "intervals": intervals.CONTENDERS,
+        "points": points.CONTENDERS,
     }.get(experiment, ())
 
 
@@ -261,6 +266,7 @@ def request_of(options: argparse.Namespace, experiment: str) -> Request:
         "rules",
         "compress",
         "intervals",
+        "points",
     )
     return Request(
         experiment=experiment,
