@@ -6,6 +6,7 @@ use clap::{ArgMatches, Command};
 use swarmwood::error::Violation;
 use swarmwood::model::export::{
     ExportContent, ExportFormat, ExportInput, ExportOptions, export_text, find, formats,
+    points_table,
 };
 use swarmwood::model::rules::RulesError;
 use swarmwood::model::{Model, RuleMerge, SingleTree};
@@ -114,7 +115,7 @@ fn of_sum(
     (path, model): (&Path, &Model),
     format: &dyn ExportFormat,
 ) -> Result<(String, usize)> {
-    let mut table = model.additive_rules().map_err(|error| model_error(path, &error))?;
+    let mut table = points_table(format, model).map_err(|error| model_error(path, &error))?;
     if let Some(rows) = data_rows(flags, model)? {
         rules::count_additive(&mut table, &rows)?;
     }

@@ -153,7 +153,8 @@ fn sums_of_trees_are_rules_with_points() {
     dir.run(&format!("train r.csv --target price {sum} --out m.json")).works();
     assert!(compare(&["prediction"]) > 6, "more predictions than rules");
     let text = dir.run("rules m.json").works().out;
-    assert!(text.contains("with 6 splits") && text.contains("\nintercept +"), "{text}");
+    assert!(text.contains("3 features: one line of each applies to a row"), "{text}");
+    assert!(text.contains("\nintercept +") && text.contains("\nsize\n  at most "), "{text}");
     let counted = dir.run("rules m.json --data r.csv").works().out;
     assert!(counted.contains("support was counted on 400 rows of data"), "{counted}");
     assert_eq!(
@@ -162,7 +163,7 @@ fn sums_of_trees_are_rules_with_points() {
         "covers are counts of the rows"
     );
     let table = dir.run("rules m.json --format markdown").works().out;
-    assert!(table.contains("| group | if | points | rows |"), "{table}");
+    assert!(table.contains("| feature | values | points | rows |"), "{table}");
     let json = dir.run("rules m.json --format json").works().out;
     assert!(json.contains("\"intercept\"") && json.contains("\"groups\""), "{json}");
 
@@ -171,6 +172,8 @@ fn sums_of_trees_are_rules_with_points() {
     let boosted = "--method greedy --trees 5 --depth 2 -q";
     dir.run(&format!("train r.csv --target price {boosted} --out m.json")).works();
     assert!(compare(&["prediction"]) > 6, "rules of any small sum");
+    let text = dir.run("rules m.json").works().out;
+    assert!(text.contains("\ngroup 1\n  IF ") && text.contains("\n  OTHERWISE: "), "{text}");
 
     dir.run("train r.csv --target price --method greedy --trees 200 -q --out m.json").works();
     dir.fails("rules m.json", 2, &["at most 1000 are written as rules"]);

@@ -65,6 +65,7 @@ mod leaf_table;
 mod tests;
 
 pub use options::{ExportOption, ExportOptions, OptionValues};
+pub use rules_format::points_table;
 pub use scoring_json::scoring_json;
 pub use verification::{
     Harness, InputPrecision, Tolerance, Verification, probe_rows, rows_json, rows_text,
@@ -132,6 +133,11 @@ pub trait ExportFormat: Sync {
         self.spec().is_binary
     }
 
+    /// Whether people read it and no program.
+    fn is_for_readers(&self) -> bool {
+        self.spec().is_for_readers
+    }
+
     /// Whether the format can express a model; the error says why not.
     fn supports(&self, model: &Model) -> Result<(), UnsupportedModel>;
 
@@ -179,6 +185,8 @@ pub struct FormatSpec {
     pub options: &'static [ExportOption],
     /// Whether its output is bytes and not UTF-8 text.
     pub is_binary: bool,
+    /// Whether people read it and no program, so that it may round.
+    pub is_for_readers: bool,
 }
 
 impl FormatSpec {
@@ -190,6 +198,7 @@ impl FormatSpec {
         extensions: &[],
         options: &[],
         is_binary: false,
+        is_for_readers: false,
     };
 }
 

@@ -13,8 +13,8 @@ use crate::ensemble::Link;
 use crate::ensemble::Model;
 use crate::number_format::{percent, quantity, short};
 use crate::rules::{
-    AdditiveGroup, AdditiveRule, AdditiveRules, DecisionRule, MAX_RULE_LEAVES, RuleMerge, RuleSet,
-    RuleStats, RulesError,
+    AdditiveGroup, AdditiveRule, AdditiveRules, AdditiveRulesError, DecisionRule, MAX_RULE_LEAVES,
+    RuleMerge, RuleSet, RuleStats, RulesError,
 };
 use crate::text::printable;
 
@@ -30,6 +30,8 @@ pub(super) struct RulesFormat {
     pub name: &'static str,
     pub description: &'static str,
     pub extensions: &'static [&'static str],
+    /// Whether people read it: the trees of a sum that test one feature are added up.
+    pub is_for_readers: bool,
     pub render: fn(&RuleSet<'_>) -> String,
     /// The same for a sum of trees.
     pub render_sum: fn(&AdditiveRules<'_>) -> String,
@@ -45,6 +47,7 @@ impl ExportFormat for RulesFormat {
             description: self.description,
             extensions: self.extensions,
             options: &[MERGE],
+            is_for_readers: self.is_for_readers,
             ..FormatSpec::MODEL
         }
     }
@@ -83,7 +86,7 @@ impl ExportFormat for RulesFormat {
         }
 
         let Ok(tree) = input.model.single_tree() else {
-            let rules = input.model.additive_rules().map_err(UnsupportedModel::new)?;
+            let rules = points_table(self, input.model).map_err(UnsupportedModel::new)?;
             out.extend_from_slice((self.render_sum)(&rules).as_bytes());
             return Ok(());
         };
@@ -94,6 +97,18 @@ impl ExportFormat for RulesFormat {
         })?;
         out.extend_from_slice((self.render)(&rules).as_bytes());
         Ok(())
+    }
+}
+
+/// The table of points of a sum of trees that a format shows: a score card for readers, and for
+/// programs the rules tree by tree, which give the same bits as the model.
+pub fn points_table<'a>(
+    format: &dyn ExportFormat,
+    model: &'a Model,
+) -> Result<AdditiveRules<'a>, AdditiveRulesError> {
+    match format.is_for_readers() {
+        true => model.score_card(),
+        false => model.additive_rules(),
     }
 }
 
@@ -153,8 +168,6 @@ pub(super) fn statistics(rule: &DecisionRule, rows: Option<f64>) -> Vec<String> 
 
 /// What a sum of trees consists of, and what its score is, one sentence each.
 pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
-    let groups = rules.groups.len();
-    let splits = rules.rule_count() - groups;
     let target = printable(&rules.schema().target.name).into_owned();
     let classes = rules.schema().target.kind.classes();
     let has_columns = !rules.schema().target.kind.columns().is_empty();
@@ -182,23 +195,46 @@ pub(super) fn sum_summary(rules: &AdditiveRules<'_>) -> Vec<String> {
         None => score,
     };
     let sum = match rules.model.calibration.points_unit {
-        Some(_) => "the points of these rules are added up",
-        None => "its score is the intercept plus their points",
+        Some(_) => "their points are added up",
+        None => "the score is the intercept plus their points",
     };
     let rows = rules.rows.map_or(String::new(), |rows| format!("{rows} "));
     vec![
-        format!(
-            "{} with {}: one rule of each group applies to a row, and {sum}; where no rule is \
-             listed, there are none",
-            quantity(groups, "group"),
-            quantity(splits, "split")
-        ),
+        format!("{}, and {sum}", sum_contents(rules)),
         score,
         match rules.counted_on_data {
             true => format!("support was counted on {rows}rows of data"),
             false => format!("support is that of the {rows}training rows"),
         },
     ]
+}
+
+/// What the lines of a table are.
+fn sum_contents(rules: &AdditiveRules<'_>) -> String {
+    let of_features = rules.groups.iter().filter(|group| group.feature.is_some()).count();
+    let groups = &rules.groups[of_features..];
+    let splits: usize = groups.iter().map(|group| group.rules.len() - 1).sum();
+    let of_groups = || {
+        format!("{} of rules with {}", quantity(groups.len(), "group"), quantity(splits, "split"))
+    };
+    let listed = "where no rule of a group is listed, there are no points";
+    match (of_features, groups.len()) {
+        (0, _) => format!("{}: one rule of each applies to a row ({listed})", of_groups()),
+        (_, 0) => {
+            format!("{}: one line of each applies to a row", quantity(of_features, "feature"))
+        }
+        _ => format!(
+            "{} and {}: one line of each applies to a row ({listed})",
+            quantity(of_features, "feature"),
+            of_groups()
+        ),
+    }
+}
+
+/// The lines of a group: all values of a feature, or the rules that have points.
+pub(super) fn listed_rules(group: &AdditiveGroup) -> impl Iterator<Item = &AdditiveRule> {
+    let all = group.feature.is_some();
+    group.rules.iter().filter(move |rule| all || rule.has_points())
 }
 
 /// The names of a model's scores: one per class for three or more classes, or per column.
@@ -220,7 +256,7 @@ pub(super) fn shown_points(rules: &AdditiveRules<'_>, value: f64) -> String {
 /// Total points and what they predict, for models of whole points with one score: from the least
 /// total to the largest in about ten steps.
 pub(super) fn totals(rules: &AdditiveRules<'_>) -> Vec<(i64, String)> {
-    let (Some(unit), &[base]) = (rules.model.calibration.points_unit, &rules.model.base[..]) else {
+    let (Some(unit), &[base]) = (rules.model.calibration.points_unit, &rules.intercept[..]) else {
         return Vec::new();
     };
     let extreme = |choose: fn(f64, f64) -> f64| {

@@ -15,6 +15,7 @@ pub(super) const JSON: RulesFormat = RulesFormat {
     name: "json",
     description: "one object with everything there is to know",
     extensions: &["json"],
+    is_for_readers: false,
     render: to_json,
     render_sum: sum_to_json,
     refuse: None,
@@ -52,7 +53,7 @@ fn sum_to_json(rules: &AdditiveRules<'_>) -> String {
         "rows": rules.rows,
         "counted_on_data": rules.counted_on_data,
         "link": link,
-        "intercept": rules.model.base,
+        "intercept": rules.intercept,
         "points_unit": rules.model.calibration.points_unit,
         "groups": rules.groups.iter().map(|one| group(rules, one)).collect::<Vec<_>>(),
     });

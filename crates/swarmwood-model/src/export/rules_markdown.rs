@@ -1,10 +1,10 @@
 //! Decision rules as a table of Markdown.
 
 use super::rules_format::{
-    RulesFormat, output_names, points_of, rule_support, shown_points, sum_summary, summary,
-    support, totals,
+    RulesFormat, listed_rules, output_names, points_of, rule_support, shown_points, sum_summary,
+    summary, support, totals,
 };
-use super::rules_text::{phrase, points, prediction};
+use super::rules_text::{phrase, points, prediction, values_phrase};
 use crate::number_format::{percent, short};
 use crate::rules::{AdditiveRules, DecisionRule, RuleSet};
 use crate::text::printable;
@@ -14,6 +14,7 @@ pub(super) const MARKDOWN: RulesFormat = RulesFormat {
     name: "markdown",
     description: "a table",
     extensions: &["md"],
+    is_for_readers: true,
     render: to_text,
     render_sum: sum_to_text,
     refuse: None,
@@ -52,15 +53,26 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
         1 => vec!["points".to_string()],
         _ => names.iter().map(|name| escape(&printable(name))).collect(),
     };
-    text.push_str(&format!("\n| group | if | {} | rows |\n", columns.join(" | ")));
-    text.push_str(&format!("| ---: | --- |{} ---: |\n", " ---: |".repeat(columns.len())));
-    let base: Vec<String> = rules.model.base.iter().map(|&value| points(value)).collect();
+    let first = match rules.groups.iter().any(|group| group.feature.is_none()) {
+        true => "group | if",
+        false => "feature | values",
+    };
+    text.push_str(&format!("\n| {first} | {} | rows |\n", columns.join(" | ")));
+    text.push_str(&format!("| --- | --- |{} ---: |\n", " ---: |".repeat(columns.len())));
+    let base: Vec<String> = rules.intercept.iter().map(|&value| points(value)).collect();
     text.push_str(&format!("| | *intercept* | {} | |\n", base.join(" | ")));
+    let of_features = rules.groups.iter().filter(|group| group.feature.is_some()).count();
     for (at, group) in rules.groups.iter().enumerate() {
-        let listed = group.rules.iter().filter(|rule| rule.has_points());
-        for rule in listed {
+        let name = match group.feature {
+            Some(feature) => escape(&printable(&rules.schema().features[feature as usize].name)),
+            None => (at + 1 - of_features).to_string(),
+        };
+        for (line, rule) in listed_rules(group).enumerate() {
+            // A feature is named once.
+            let name = if line > 0 && group.feature.is_some() { "" } else { &*name };
+            let words = if group.feature.is_some() { values_phrase } else { phrase };
             let conditions: Vec<String> =
-                rule.conditions.iter().map(|one| escape(&phrase(rules.schema(), one))).collect();
+                rule.conditions.iter().map(|one| escape(&words(rules.schema(), one))).collect();
             let when = match conditions.is_empty() {
                 true => "*otherwise*".to_string(),
                 false => conditions.join(" **and** "),
@@ -73,8 +85,7 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
                 .collect();
             let support = rule_support(rule, rules.rows);
             let support = support.trim_end_matches(" rows").trim_end_matches(" row");
-            let number = at + 1;
-            text.push_str(&format!("| {number} | {when} | {} | {support} |\n", told.join(" | ")));
+            text.push_str(&format!("| {name} | {when} | {} | {support} |\n", told.join(" | ")));
         }
     }
     let totals = totals(rules);

@@ -28,6 +28,7 @@ pub(super) const PYTHON: RulesFormat = RulesFormat {
     name: "python",
     description: "one function without imports",
     extensions: &["py"],
+    is_for_readers: false,
     render: to_python,
     render_sum: sum_to_python,
     refuse: None,
@@ -67,7 +68,7 @@ fn sum_to_python(rules: &AdditiveRules<'_>) -> String {
         text.push_str("from math import exp\n\n\n");
     }
     text.push_str(&header(rules.schema(), what, &variables));
-    let base: Vec<String> = rules.model.base.iter().map(|&value| python_literal(value)).collect();
+    let base: Vec<String> = rules.intercept.iter().map(|&value| python_literal(value)).collect();
     text.push_str(&format!("    scores = [{}]\n", base.join(", ")));
     for group in &rules.groups {
         for (at, rule) in group.rules.iter().enumerate() {
@@ -89,7 +90,7 @@ fn sum_to_python(rules: &AdditiveRules<'_>) -> String {
                     "        "
                 }
             };
-            for output in 0..rules.model.base.len() {
+            for output in 0..rules.intercept.len() {
                 if let Some(points) = points_of(group, rule, output) {
                     let points = python_literal(points);
                     text.push_str(&format!("{indent}scores[{output}] += {points}\n"));

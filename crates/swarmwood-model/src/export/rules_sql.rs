@@ -22,6 +22,7 @@ pub(super) const SQL: RulesFormat = RulesFormat {
     name: "sql",
     description: "one CASE expression",
     extensions: &["sql"],
+    is_for_readers: false,
     render: |rules| to_sql(rules, RulesDialect::Standard),
     render_sum: |rules| sum_to_sql(rules, RulesDialect::Standard),
     refuse: Some(ambiguous_column),
@@ -32,6 +33,7 @@ pub(super) const MYSQL: RulesFormat = RulesFormat {
     name: "mysql",
     description: "one CASE expression for MySQL, MariaDB and others with backslash escapes",
     extensions: &["mysql"],
+    is_for_readers: false,
     render: |rules| to_sql(rules, RulesDialect::MySql),
     render_sum: |rules| sum_to_sql(rules, RulesDialect::MySql),
     refuse: None,
@@ -151,7 +153,7 @@ fn sum_to_sql(rules: &AdditiveRules<'_>, dialect: RulesDialect) -> String {
 
 /// The intercept of an output plus one `CASE` per group.
 fn score_sql(rules: &AdditiveRules<'_>, output: usize, dialect: RulesDialect) -> String {
-    let mut text = sql_literal(rules.model.base[output]);
+    let mut text = sql_literal(rules.intercept[output]);
     for group in rules.groups.iter().filter(|group| group.outputs.contains(&(output as u32))) {
         let points = |rule| sql_literal(points_of(group, rule, output).unwrap_or_default());
         let Some((default, rules_before)) = group.rules.split_last() else { continue };

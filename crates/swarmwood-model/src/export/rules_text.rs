@@ -1,11 +1,14 @@
 //! Decision rules as sentences.
 
 use super::rules_format::{
-    RulesFormat, output_names, points_of, rule_support, shown_points, statistics, sum_summary,
-    summary, totals,
+    RulesFormat, listed_rules, output_names, points_of, rule_support, shown_points, statistics,
+    sum_summary, summary, totals,
 };
 use crate::number_format::{exact, significant};
-use crate::rules::{AdditiveRules, DecisionRule, RuleCondition, RulePrediction, RuleSet, ValueSet};
+use crate::rules::{
+    AdditiveGroup, AdditiveRule, AdditiveRules, DecisionRule, RuleCondition, RulePrediction,
+    RuleSet, ValueSet,
+};
 use crate::schema::{Kind, Schema};
 use crate::text::printable;
 
@@ -17,6 +20,7 @@ pub(super) const TEXT: RulesFormat = RulesFormat {
     name: "text",
     description: "one sentence per rule",
     extensions: &["txt"],
+    is_for_readers: true,
     render: to_text,
     render_sum: sum_to_text,
     refuse: None,
@@ -62,26 +66,26 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
     };
     text.push_str(&format!(
         "\nintercept {}\n",
-        all(&|at| rules.model.base.get(at).copied(), &points)
+        all(&|at| rules.intercept.get(at).copied(), &points)
     ));
+    let of_features = rules.groups.iter().filter(|group| group.feature.is_some()).count();
     for (at, group) in rules.groups.iter().enumerate() {
-        text.push_str(&format!("\ngroup {}\n", at + 1));
-        let listed = group.rules.iter().filter(|rule| rule.has_points());
-        for rule in listed {
-            let conditions: Vec<String> =
-                rule.conditions.iter().map(|one| phrase(rules.schema(), one)).collect();
-            let when = match conditions.is_empty() {
-                true => "OTHERWISE".to_string(),
-                false => format!("IF {}", conditions.join(" AND ")),
-            };
+        match group.feature {
+            Some(feature) => {
+                let name = printable(&rules.schema().features[feature as usize].name);
+                text.push_str(&format!("\n{name}\n"));
+            }
+            None => text.push_str(&format!("\ngroup {}\n", at + 1 - of_features)),
+        }
+        for rule in listed_rules(group) {
             let support = match rule_support(rule, rules.rows) {
                 support if support.is_empty() => support,
                 support => format!(" ({support})"),
             };
             let show = |value: f64| shown_points(rules, value);
             let told = all(&|output| points_of(group, rule, output), &show);
-            let then = if conditions.is_empty() { ":" } else { " THEN" };
-            text.push_str(&format!("  {when}{then} {told}{support}\n"));
+            let when = when(rules.schema(), group, rule);
+            text.push_str(&format!("  {when} {told}{support}\n"));
         }
     }
     let totals = totals(rules);
@@ -93,6 +97,20 @@ fn sum_to_text(rules: &AdditiveRules<'_>) -> String {
         }
     }
     text
+}
+
+/// The condition of a line: the values of the group's feature, or a sentence.
+fn when(schema: &Schema, group: &AdditiveGroup, rule: &AdditiveRule) -> String {
+    if group.feature.is_some() {
+        let values: Vec<String> =
+            rule.conditions.iter().map(|one| values_phrase(schema, one)).collect();
+        return format!("{}:", values.join(" and "));
+    }
+    if rule.conditions.is_empty() {
+        return "OTHERWISE:".to_string();
+    }
+    let conditions: Vec<String> = rule.conditions.iter().map(|one| phrase(schema, one)).collect();
+    format!("IF {} THEN", conditions.join(" AND "))
 }
 
 /// Points with their sign.
@@ -130,31 +148,32 @@ pub(super) fn prediction(rules: &RuleSet<'_>, prediction: RulePrediction) -> Str
 /// A condition in words.
 pub(super) fn phrase(schema: &Schema, condition: &RuleCondition) -> String {
     let name = printable(&condition.feature_in(schema).name);
+    format!("{name} is {}", values_phrase(schema, condition))
+}
+
+/// The values that fulfil a condition, in words.
+pub(super) fn values_phrase(schema: &Schema, condition: &RuleCondition) -> String {
     let or_missing = if condition.missing { " or missing" } else { "" };
     match condition.values {
-        ValueSet::Nothing => format!("{name} is missing"),
-        ValueSet::Interval { above: None, at_most: None } => format!("{name} is known"),
+        ValueSet::Nothing => "missing".to_string(),
+        ValueSet::Interval { above: None, at_most: None } => "known".to_string(),
         ValueSet::Interval { above: Some(above), at_most: None } => {
-            format!("{name} is above {}{or_missing}", exact(above))
+            format!("above {}{or_missing}", exact(above))
         }
         ValueSet::Interval { above: None, at_most: Some(at_most) } => {
-            format!("{name} is at most {}{or_missing}", exact(at_most))
+            format!("at most {}{or_missing}", exact(at_most))
         }
         ValueSet::Interval { above: Some(above), at_most: Some(at_most) } => {
             let comma = if condition.missing { "," } else { "" };
-            format!(
-                "{name} is above {} and at most {}{comma}{or_missing}",
-                exact(above),
-                exact(at_most)
-            )
+            format!("above {} and at most {}{comma}{or_missing}", exact(above), exact(at_most))
         }
         ValueSet::Levels(_) => {
             let (yes, no) = condition.levels_in(schema);
             match (no.len() < yes.len(), condition.missing) {
-                (true, _) if no.is_empty() => format!("{name} is known"),
-                (true, true) => format!("{name} is not {}", list(&no)),
-                (true, false) => format!("{name} is known and not {}", list(&no)),
-                (false, _) => format!("{name} is {}{or_missing}", list(&yes)),
+                (true, _) if no.is_empty() => "known".to_string(),
+                (true, true) => format!("not {}", list(&no)),
+                (true, false) => format!("known and not {}", list(&no)),
+                (false, _) => format!("{}{or_missing}", list(&yes)),
             }
         }
     }

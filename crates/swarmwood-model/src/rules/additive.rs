@@ -3,7 +3,7 @@
 //!
 //! A group is a tree, or the trees of a round that have the same splits. A leaf without points, or
 //! else the one with the most conditions, is the group's default, which needs none: the others
-//! cover all other inputs.
+//! cover all other inputs. For readers, trees of one feature are added up (`score_card.rs`).
 //!
 //! **Invariant:** points add up to the raw score of the model on every input, to the bit.
 
@@ -52,9 +52,11 @@ pub struct AdditiveRule {
 /// Rules of which one applies to each row: the first that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AdditiveGroup {
+    /// The feature of all conditions, if every rule states its own values of it.
+    pub feature: Option<u32>,
     /// The outputs of the model that get points, one per number of a rule's points.
     pub outputs: Vec<u32>,
-    /// The rules, the default last.
+    /// The rules, the default last; a group of one feature has no default.
     pub rules: Vec<AdditiveRule>,
 }
 
@@ -63,6 +65,8 @@ pub struct AdditiveGroup {
 pub struct AdditiveRules<'a> {
     /// The model.
     pub model: &'a Model,
+    /// What each score begins with.
+    pub intercept: Vec<f64>,
     /// The groups.
     pub groups: Vec<AdditiveGroup>,
     /// Number of rows that the support is computed from, if known.
@@ -104,45 +108,66 @@ impl Model {
     /// # Ok::<(), AdditiveRulesError>(())
     /// ```
     pub fn additive_rules(&self) -> Result<AdditiveRules<'_>, AdditiveRulesError> {
+        Ok(self.rules_of_trees(&self.output_trees()?))
+    }
+
+    /// The trees of the model, one for each output that they add to, if they are few enough for a
+    /// table.
+    pub(super) fn output_trees(&self) -> Result<Vec<OutputTree<'_>>, AdditiveRulesError> {
         let Body::Trees(members) = &self.body else { return Err(AdditiveRulesError::Linear) };
         let trees: Vec<OutputTree<'_>> =
             members.iter().enumerate().flat_map(output_trees).collect();
-        let mut of_groups: Vec<Vec<&OutputTree<'_>>> = Vec::new();
-        for tree in &trees {
-            // The trees of a round follow each other, each of another output.
-            match of_groups.last_mut() {
-                Some(group)
-                    if same_splits(&group[0].tree, &tree.tree)
-                        && group.iter().all(|other| other.output < tree.output) =>
-                {
-                    group.push(tree);
-                }
-                _ => of_groups.push(vec![tree]),
-            }
+        let leaves = by_splits(&trees).iter().map(|group| group[0].tree.leaves.len()).sum();
+        match leaves > MAX_TABLE_LEAVES {
+            true => Err(AdditiveRulesError::Leaves { leaves }),
+            false => Ok(trees),
         }
+    }
 
-        let leaves = of_groups.iter().map(|group| group[0].tree.leaves.len()).sum();
-        if leaves > MAX_TABLE_LEAVES {
-            return Err(AdditiveRulesError::Leaves { leaves });
-        }
+    /// Some trees of the model as a table.
+    pub(super) fn rules_of_trees(&self, trees: &[OutputTree<'_>]) -> AdditiveRules<'_> {
         let group = |group: &Vec<&OutputTree<'_>>| {
             let trees: Vec<&Tree> = group.iter().map(|one| &*one.tree).collect();
             let shares = self.leaf_shares(group[0].at, trees[0]);
             let rules = rules_of_trees(&trees, &shares, &self.schema);
-            AdditiveGroup { outputs: group.iter().map(|one| one.output).collect(), rules }
+            let outputs = group.iter().map(|one| one.output).collect();
+            AdditiveGroup { feature: None, outputs, rules }
         };
         let rows = (self.provenance.rows > 0).then_some(self.provenance.rows as f64);
-        let groups = of_groups.iter().map(group).collect();
-        Ok(AdditiveRules { model: self, groups, rows, counted_on_data: false })
+        AdditiveRules {
+            model: self,
+            intercept: self.base.clone(),
+            groups: by_splits(trees).iter().map(group).collect(),
+            rows,
+            counted_on_data: false,
+        }
     }
 }
 
+/// Neighbouring trees with the same splits together, each of another output.
+fn by_splits<'a, 't>(trees: &'a [OutputTree<'t>]) -> Vec<Vec<&'a OutputTree<'t>>> {
+    let mut groups: Vec<Vec<&OutputTree<'_>>> = Vec::new();
+    for tree in trees {
+        // The trees of a round follow each other.
+        match groups.last_mut() {
+            Some(group)
+                if same_splits(&group[0].tree, &tree.tree)
+                    && group.iter().all(|other| other.output < tree.output) =>
+            {
+                group.push(tree);
+            }
+            _ => groups.push(vec![tree]),
+        }
+    }
+    groups
+}
+
 /// A tree and the output that it adds to.
-struct OutputTree<'a> {
-    output: u32,
+pub(super) struct OutputTree<'a> {
+    pub(super) output: u32,
     /// Which tree of the model it is.
-    at: usize,
-    tree: Cow<'a, Tree>,
+    pub(super) at: usize,
+    pub(super) tree: Cow<'a, Tree>,
 }
 
 /// A member as one tree for each output that it adds to.
@@ -214,7 +239,7 @@ impl AdditiveRules<'_> {
 
     /// The raw scores of a row, given by its value of each feature.
     pub fn scores(&self, value: impl Fn(u32) -> FeatureValue) -> Vec<f64> {
-        let mut scores = self.model.base.clone();
+        let mut scores = self.intercept.clone();
         for group in &self.groups {
             let rule = group.rule_of(&value, self.schema());
             let points = group.rules.get(rule).map_or(&[][..], |rule| &rule.points);

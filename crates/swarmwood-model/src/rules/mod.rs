@@ -15,6 +15,7 @@ mod cells;
 mod cover;
 mod merge;
 mod relax;
+mod score_card;
 mod space;
 mod stats;
 

@@ -167,18 +167,59 @@ impl TreeSpace {
             ));
         }
 
+        let space = TreeSpace::of_axes(axes);
+        let leaves = space.leaves(tree);
+        (space, leaves)
+    }
+
+    fn of_axes(axes: Vec<FeatureAxis>) -> TreeSpace {
         let words = axes.last().map_or(0, |axis| axis.words.end);
         let mut everything = Region(vec![0; words]);
         for axis in &axes {
             (0..axis.count).for_each(|atom| everything.insert(axis, atom));
         }
-
-        let space = TreeSpace { axes, everything };
-        let leaves = space.leaves(tree);
-        (space, leaves)
+        TreeSpace { axes, everything }
     }
 
-    fn leaves(&self, tree: &Tree) -> Vec<Option<Region>> {
+    /// The space of some splits of one feature.
+    pub(super) fn of_feature(feature: u32, schema: &Schema, splits: &[&Split]) -> TreeSpace {
+        let kind = &schema.features[feature as usize].kind;
+        TreeSpace::of_axes(vec![FeatureAxis::new(feature, kind, splits, 0)])
+    }
+
+    /// The number of atoms of a space of one feature that are intervals.
+    pub(super) fn interval_count(&self) -> usize {
+        self.axes[0].interval_count()
+    }
+
+    /// The atom of missing values in a space of one feature.
+    pub(super) fn missing_atom(&self) -> usize {
+        self.axes[0].missing
+    }
+
+    /// The levels of each atom of a space of one feature, if it is a category.
+    pub(super) fn level_sets(&self) -> Option<&[LevelSet]> {
+        match &self.axes[0].atoms {
+            AxisAtoms::Numbers(_) => None,
+            AxisAtoms::Levels(sets) => Some(sets),
+        }
+    }
+
+    /// Whether a box of a space of one feature has an atom.
+    pub(super) fn has_atom(&self, region: &Region, atom: usize) -> bool {
+        region.has(&self.axes[0], atom)
+    }
+
+    /// The box of some atoms of a space of one feature.
+    pub(super) fn region_of(&self, atoms: &[usize]) -> Region {
+        let mut region = Region(vec![0; self.everything.0.len()]);
+        atoms.iter().for_each(|&atom| region.insert(&self.axes[0], atom));
+        region
+    }
+
+    /// The box of each leaf of a tree that tests features of the space only; `None` for a leaf that
+    /// no input reaches.
+    pub(super) fn leaves(&self, tree: &Tree) -> Vec<Option<Region>> {
         let axis_of: BTreeMap<u32, &FeatureAxis> =
             self.axes.iter().map(|axis| (axis.feature, axis)).collect();
         let mut regions = vec![None; tree.leaves.len()];

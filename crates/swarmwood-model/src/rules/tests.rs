@@ -143,6 +143,77 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn score_cards_add_up_to_the_raw_scores(model in any_model(), seed in any::<u64>()) {
+        let Ok(card) = model.score_card() else {
+            prop_assert!(model.additive_rules().is_err());
+            return Ok(());
+        };
+        for row in rows(seed, &model, 60) {
+            let raw = model.raw_row(&row, None).unwrap();
+            let scores = card.scores(|feature| row[feature as usize]);
+            for (score, raw) in scores.iter().zip(raw) {
+                prop_assert!((score - raw).abs() <= 1e-9 * (1.0 + raw.abs()), "{score} {raw}");
+            }
+            for group in card.groups.iter().filter(|group| group.feature.is_some()) {
+                let matches = |rule: &&AdditiveRule| {
+                    let own = |one: &RuleCondition| one.matches(row[one.feature as usize], &model.schema);
+                    rule.conditions.iter().all(own)
+                };
+                prop_assert_eq!(group.rules.iter().filter(matches).count(), 1);
+            }
+        }
+        let mut features: Vec<u32> = card.groups.iter().filter_map(|group| group.feature).collect();
+        let count = features.len();
+        prop_assert!(card.groups[..count].iter().all(|group| group.feature.is_some()));
+        features.sort_unstable();
+        features.dedup();
+        prop_assert_eq!(features.len(), count);
+    }
+}
+
+/// A split of a feature with values on both sides.
+fn stump(feature: u32, above: f64, values: [f64; 2], missing_right: bool) -> Member {
+    let split = Split { feature, test: Test::Above(above), missing_right };
+    let leaves = values.map(|value| Leaf { value, cover: 1.0 }).to_vec();
+    let node = Node { split, left: Child::Leaf(0), right: Child::Leaf(1), gain: 1.0, cover: 2.0 };
+    Member { output: 0, shape: Shape::Ordinary(Tree { nodes: vec![node], leaves }) }
+}
+
+/// Two trees of one feature become its intervals; whole points begin at zero.
+#[test]
+fn trees_of_one_feature_are_added_up() {
+    let mut model = single(1, 2, 1);
+    model.schema.features =
+        ["age", "debt"].map(|name| Feature { name: name.into(), kind: Kind::Number }).to_vec();
+    model.base = vec![-3.0];
+    model.calibration.points_unit = Some(0.5);
+    model.body = Body::Trees(vec![
+        stump(0, 30.0, [1.0, 0.0], true),
+        stump(1, 5.0, [0.0, 3.0], true),
+        stump(0, 50.0, [0.0, 2.0], true),
+    ]);
+    let card = model.score_card().unwrap();
+    assert_eq!(card.intercept, [-3.0]);
+    let lines = |at: usize| -> Vec<f64> {
+        card.groups[at].rules.iter().map(|rule| rule.points[0]).collect()
+    };
+    // The range of debt is larger.
+    assert_eq!((card.groups[0].feature, lines(0)), (Some(1), vec![0.0, 3.0]));
+    assert_eq!((card.groups[1].feature, lines(1)), (Some(0), vec![1.0, 0.0, 2.0]));
+
+    // The least points of age are moved to the intercept.
+    model.body =
+        Body::Trees(vec![stump(0, 30.0, [1.0, 0.5], false), stump(0, 50.0, [0.5, 2.0], true)]);
+    let card = model.score_card().unwrap();
+    assert_eq!(card.intercept, [-2.0]);
+    let [group] = &card.groups[..] else { panic!("one group") };
+    let points: Vec<f64> = group.rules.iter().map(|rule| rule.points[0]).collect();
+    assert_eq!(points, [0.5, 0.0, 1.5, 2.0]);
+    assert_eq!(group.rules[3].conditions[0].values, ValueSet::Nothing);
+}
+
 /// A small tree over three numbers with two predictions, and missing values that always go left.
 fn small(seed: u64, leaves: usize) -> (Tree, Schema) {
     let model = single(seed, 3, 1);
