@@ -83,15 +83,18 @@ impl Soak {
             kills += report.kills;
             number += 1;
             if number == WARM_UP {
-                mark = Some((memory::start(), open_handles(), threads()));
+                mark = Some((memory::start(), settled(|(_, threads)| threads == 1)));
             }
-            if let Some((memory, handles, tasks)) = mark {
+            if let Some((memory, in_use)) = mark {
                 let growth = memory.growth();
                 if growth > MAX_GROWTH {
                     return Err(format!("case {number}: {growth} bytes more than at the start"));
                 }
-                if (open_handles(), threads()) != (handles, tasks) {
-                    return Err(format!("case {number}: handles or threads are left open"));
+                let left = settled(|now| now == in_use);
+                if left != in_use {
+                    return Err(format!(
+                        "case {number}: (handles, threads) are {left:?} and were {in_use:?}"
+                    ));
                 }
             }
             if number.is_multiple_of(20) {
@@ -273,6 +276,19 @@ fn random_table(stream: &mut Stream, has_classes: bool, has_categories: bool) ->
         }
     }
     csv
+}
+
+/// Open files and threads, as soon as they are as expected, or after some seconds: the system lists
+/// a thread for a moment after it was joined.
+fn settled(is_expected: impl Fn((usize, usize)) -> bool) -> (usize, usize) {
+    let begun = Instant::now();
+    loop {
+        std::thread::sleep(Duration::from_millis(20));
+        let now = (open_handles(), threads());
+        if is_expected(now) || begun.elapsed() > Duration::from_secs(5) {
+            return now;
+        }
+    }
 }
 
 /// Open files of this process; 0 where the system does not say.
