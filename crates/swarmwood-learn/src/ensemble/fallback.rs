@@ -65,16 +65,20 @@ impl EnsembleSearch<'_> {
         }
         let candidate = self.most_promising();
         let FitMethod::Search(strategy) = candidate.method else { return Ok(()) };
-        if let Some((result, work)) = self.log.recall(phase.key())? {
-            self.context.budget.spend(work);
-            return self.load_fallback(candidate, &result);
-        }
-
         let earlier = self.fallback.as_ref().filter(|fallback| fallback.candidate == candidate);
         let earlier = earlier.map(|fallback| fallback.state.clone());
         let disposable = self.disposable_work().unwrap_or(u64::MAX);
         let needed = if earlier.is_some() { 1 } else { self.trees_of(&candidate) };
-        if self.context.budget.is_exhausted() || disposable < needed {
+        // A run that had too little work left did not store the fallback, and may have stored what
+        // came after it.
+        if disposable < needed {
+            return Ok(());
+        }
+        if let Some((result, work)) = self.log.recall(phase.key())? {
+            self.context.budget.spend(work);
+            return self.load_fallback(candidate, &result);
+        }
+        if self.interrupted() {
             return Ok(());
         }
 

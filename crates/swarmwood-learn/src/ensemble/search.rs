@@ -329,6 +329,12 @@ impl<'a> EnsembleSearch<'a> {
         }
         let mut rest = &todo[..];
         while !rest.is_empty() {
+            // A run that had no work left for this did not store it, and may have stored what came
+            // after it.
+            if !self.has_work_for(&rest[0], folds.len()) {
+                self.cut_short = true;
+                return Ok(());
+            }
             if let Some((result, work)) = self.log.recall(&key_of(&rest[0], &folds))? {
                 self.context.budget.spend(work);
                 let scores = result.list()?.iter().map(FoldScore::from_datum);
@@ -364,6 +370,13 @@ impl<'a> EnsembleSearch<'a> {
             Some(scored) => scored.folds.extend(folds),
             None => self.scored.push(ScoredCandidate { candidate: candidate.clone(), folds }),
         }
+    }
+
+    /// Whether the work limit allows the cross-validation of a candidate. It follows from counts
+    /// alone, so that a resumed run comes to the same answer.
+    fn has_work_for(&self, candidate: &Candidate, folds: usize) -> bool {
+        let cost = self.most_work(candidate, folds);
+        !self.folds.is_empty() && self.disposable_work().is_none_or(|left| cost <= left)
     }
 
     /// How many of the next candidates can be cross-validated together on so many folds.

@@ -6,6 +6,7 @@ mod compared_rows;
 mod feature_budget;
 mod fold_task;
 mod lookahead;
+mod resumed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
