@@ -30,7 +30,7 @@ PACKAGES = (
     "optuna",
     "cmaes",
 )
-PACKAGES += ("scikit-optimize", "numpy", "scipy")
+PACKAGES += ("scikit-optimize", "interpret-core", "numpy", "scipy")
 
 
 @dataclass

@@ -9,9 +9,6 @@ use super::fit::{Ensemble, falls};
 use super::{FitObserver, FitPhase};
 use crate::stats::BackendError;
 
-/// Passes over the leaves of all trees before trees are regrown.
-const FIRST_REFITS: usize = 3;
-
 /// Maximum number of passes of the last refit, and the share of the value that a pass must gain for
 /// another one to follow.
 const LAST_REFITS: usize = 20;
@@ -46,7 +43,7 @@ pub fn start(
         observer(FitPhase::Start, round + 1, rounds, ensemble);
     }
 
-    for _ in 0..FIRST_REFITS {
+    for _ in 0..ensemble.strategy().refits {
         refit_all(ensemble)?;
     }
     ensemble.settle()

@@ -5,7 +5,6 @@
 //! the best greedy fit leaves unexplained on held-out rows; for classes it is `c · m · s/(1-s)`.
 //! More strategies than these make the choice worse, not better.
 
-use super::plan_size::PlanSize;
 use super::{EnsembleShape, SearchStrategy};
 use crate::greedy::Growth;
 use crate::greedy::lookahead::Lookahead;
@@ -49,14 +48,6 @@ impl Candidate {
         Candidate { name, ..self }
     }
 
-    /// The same candidate with no more sweeps than the size of the plan allows.
-    pub fn with_sweeps(mut self, size: PlanSize) -> Self {
-        if let FitMethod::Search(strategy) = &mut self.method {
-            strategy.sweeps = size.sweeps(strategy.sweeps);
-        }
-        self
-    }
-
     /// Trees of a whole fit, those of all outputs.
     pub fn trees(&self, objective: &dyn Objective) -> u64 {
         self.shape.trees as u64 * objective.outputs() as u64
@@ -78,6 +69,11 @@ pub struct DataProfile {
     /// hessians say it.
     pub dispersion: f64,
 }
+
+/// Passes over the leaves of all trees before a search regrows trees, and those of an ensemble that
+/// keeps its trees: then the leaves are fitted together.
+const FIRST_REFITS: usize = 3;
+const JOINT_REFITS: usize = 12;
 
 /// Leaves of all trees together that count as few.
 const FEW_LEAVES: usize = 512;
@@ -134,7 +130,7 @@ fn lookahead_label(shape: &EnsembleShape) -> &'static str {
 /// Greedy candidates of one of several shapes.
 pub fn greedy_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
     let h = profile.hessian;
-    let rates = size(shape).rates;
+    let rates = if shape.max_leaves <= TINY_TREE { &RATES_OF_TINY } else { size(shape).rates };
     let of_classes =
         |rate: f64, least: f64, label: &str| greedy(shape, rate, 1.0, 0.0, least, label);
     let of_numbers =
@@ -149,6 +145,8 @@ pub fn greedy_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Cand
     if shape.max_leaves <= SMALL_TREE {
         candidates.extend([0.5, 0.3].map(|rate| of_classes(rate, 0.1, ", smaller leaves")));
         candidates.extend([0.5, 0.3].map(|rate| with_sampled_columns(of_classes(rate, 1.0, ""))));
+        let whole_steps = of_classes(1.0, 0.1, ", smaller leaves");
+        candidates.extend([whole_steps.clone(), with_sampled_columns(whole_steps)]);
     }
     candidates
 }
@@ -182,8 +180,20 @@ pub fn first_greedy(candidates: Vec<Candidate>) -> Vec<Candidate> {
     first.into_iter().collect()
 }
 
-/// Leaves of a tree that is small.
+/// Whether a greedy candidate of classes takes whole steps, which only small trees try: shapes are
+/// compared without it.
+pub fn takes_whole_steps(candidate: &Candidate, profile: &DataProfile) -> bool {
+    let is_whole = matches!(candidate.method, FitMethod::Greedy { rate, .. } if rate >= 1.0);
+    profile.classes && is_whole
+}
+
+/// Leaves of a tree that is small, and of one that is tiny.
 const SMALL_TREE: usize = 8;
+const TINY_TREE: usize = 4;
+
+/// Learning rates of tiny trees, for numbers: where the target is a sum of functions of single
+/// features, there are many leaves to spend and little to overfit.
+const RATES_OF_TINY: [f64; 4] = [0.5, 0.3, 0.15, 0.08];
 
 /// The search strategies of one of several shapes; the first tells how good the shape is.
 pub fn searches_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Candidate> {
@@ -203,6 +213,7 @@ pub fn searches_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
             5..=16 => 0.3,
             _ => 0.5,
         },
+        refits: FIRST_REFITS,
         sweeps: 4,
         pairs: 0,
     };
@@ -213,7 +224,29 @@ pub fn searches_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
     };
     // Trees of few leaves need less shrinkage.
     let (first, second) = if shape.max_leaves <= SMALL_TREE { (0.7, 2.0) } else { (2.0, 0.7) };
-    [(first, 0.2), (first, 0.0), (second, 0.2), (second, 0.0)].map(candidate).into()
+    let mut all: Vec<Candidate> =
+        [(first, 0.2), (first, 0.0), (second, 0.2), (second, 0.0)].map(candidate).into();
+    if shape.max_leaves <= SMALL_TREE {
+        all.extend([0.5, 1.0].map(|rate| joint_leaves(shape, rate)));
+    }
+    all
+}
+
+/// Greedy boosting for classes whose leaves are fitted together at the end.
+fn joint_leaves(shape: &EnsembleShape, rate: f64) -> Candidate {
+    let strategy = SearchStrategy {
+        lambda: 1.0,
+        ridge: Ridge::Flat,
+        kappa: 0.0,
+        gamma: 0.0,
+        min_child_weight: 0.1,
+        start_rate: rate,
+        refits: JOINT_REFITS,
+        sweeps: 0,
+        pairs: 0,
+    };
+    let name = format!("joint leaves, rate {rate}{}", lookahead_label(shape));
+    Candidate { name, method: FitMethod::Search(strategy), shape: *shape }
 }
 
 /// Greedy candidates of the only shape. The one with a price on splits needs the noise:
@@ -326,6 +359,7 @@ pub fn search_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
             gamma,
             min_child_weight: least,
             start_rate,
+            refits: FIRST_REFITS,
             sweeps,
             pairs,
         };
@@ -354,6 +388,9 @@ pub fn search_candidates(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Ca
         12..=31 => vec![plain(48.0), dropping(m / 64.0), priced()],
         _ => vec![plain(48.0), dropping(m / 64.0), dropping(m / 32.0)],
     };
+    if shape.trees >= 32 && shape.trees * shape.max_leaves <= FEW_LEAVES {
+        candidates.extend([plain(12.0), plain(3.0)]);
+    }
     if let Some(shape) = oblivious(shape) {
         for Candidate { name, method, .. } in [plain(48.0), dropping(m / 64.0)] {
             candidates.push(Candidate { name: format!("{name}, oblivious trees"), method, shape });
@@ -395,6 +432,36 @@ mod tests {
             assert_eq!((tried(shape(6, 32)), tried(shape(64, 64))), (0, 2));
             assert_eq!(tried(EnsembleShape { try_oblivious: false, ..shape(64, 64) }), 0);
         }
+    }
+
+    #[test]
+    fn small_trees_of_classes_take_whole_steps_or_fit_their_leaves_together() {
+        let tried = |leaves: usize| {
+            let shape = shape(192 / leaves, leaves);
+            let greedy = greedy_of_shape(&shape, &CLASSES);
+            let whole = greedy.iter().filter(|one| takes_whole_steps(one, &CLASSES)).count();
+            let searches = searches_of_shape(&shape, &CLASSES);
+            let is_joint = |one: &&Candidate| match &one.method {
+                FitMethod::Search(strategy) => strategy.sweeps == 0,
+                _ => false,
+            };
+            (whole, searches.iter().filter(is_joint).count())
+        };
+        assert_eq!((tried(2), tried(8), tried(16)), ((2, 2), (2, 2), (0, 0)));
+    }
+
+    #[test]
+    fn sums_of_functions_of_single_features_get_large_steps_and_little_ridge() {
+        let numbers = DataProfile { classes: false, ..CLASSES };
+        let names = |leaves: usize| {
+            let shape = shape(192 / leaves, leaves);
+            let all = [greedy_of_shape(&shape, &numbers), searches_of_shape(&shape, &numbers)];
+            all.concat().into_iter().map(|one| one.name).collect::<Vec<_>>()
+        };
+        for wanted in ["greedy, rate 0.5", "search, ridge 3"] {
+            assert!(names(2).iter().any(|name| name == wanted), "{wanted}");
+        }
+        assert!(!names(16).iter().any(|name| name == "search, ridge 3"));
     }
 
     #[test]

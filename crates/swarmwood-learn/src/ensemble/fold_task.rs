@@ -202,13 +202,14 @@ fn save_method(method: &FitMethod) -> Datum {
         }
         FitMethod::Search(strategy) => {
             let SearchStrategy { lambda, ridge, kappa, gamma, .. } = *strategy;
-            let SearchStrategy { min_child_weight, start_rate, sweeps, pairs, .. } = *strategy;
+            let SearchStrategy { min_child_weight, start_rate, refits, .. } = *strategy;
             let numbers = [lambda, kappa, gamma, min_child_weight, start_rate];
             Datum::List(vec![
                 save_ridge(ridge),
                 Datum::reals(&numbers),
-                Datum::Natural(sweeps as u64),
-                Datum::Natural(pairs as u64),
+                Datum::Natural(refits as u64),
+                Datum::Natural(strategy.sweeps as u64),
+                Datum::Natural(strategy.pairs as u64),
             ])
         }
     }
@@ -224,10 +225,9 @@ fn load_method(datum: &Datum) -> Result<FitMethod, Error> {
                 Penalties { lambda, ridge: load_ridge(ridge)?, gamma, min_child_weight };
             Ok(FitMethod::Greedy { rate, penalties, columns })
         }
-        [ridge, numbers, sweeps, pairs] => {
+        [ridge, numbers, refits, sweeps, pairs] => {
             let numbers = numbers.to_reals(5)?;
             let [lambda, kappa, gamma, min_child_weight, start_rate] = five(&numbers)?;
-            let (sweeps, pairs) = (sweeps.count()?, pairs.count()?);
             let ridge = load_ridge(ridge)?;
             Ok(FitMethod::Search(SearchStrategy {
                 lambda,
@@ -236,8 +236,9 @@ fn load_method(datum: &Datum) -> Result<FitMethod, Error> {
                 gamma,
                 min_child_weight,
                 start_rate,
-                sweeps,
-                pairs,
+                refits: refits.count()?,
+                sweeps: sweeps.count()?,
+                pairs: pairs.count()?,
             }))
         }
         _ => Err(damaged("way of fitting")),

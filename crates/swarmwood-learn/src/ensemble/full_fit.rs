@@ -144,7 +144,10 @@ impl<'a> EnsembleSearch<'a> {
         let overtaken =
             other.is_some_and(|other| sweeps < other.sweeps_done().min(strategy.sweeps));
         let behind = overtaken || !ensemble.is_whole();
-        let progress = if sweeps < strategy.sweeps || strategy.pairs == 0 {
+        let progress = if strategy.sweeps == 0 {
+            let grown = ensemble.trees.len() / self.set.objective.outputs();
+            FitProgress { steps: "rounds", done: grown, planned: candidate.shape.trees }
+        } else if sweeps < strategy.sweeps || strategy.pairs == 0 {
             FitProgress { steps: "sweeps", done: sweeps, planned: strategy.sweeps }
         } else {
             let done = if state.phase == FitPhase::Pairs { state.done } else { 0 };

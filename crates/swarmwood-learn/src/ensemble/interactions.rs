@@ -1,7 +1,9 @@
 //! Whether growth looks ahead: decided once per run, before candidates are compared.
 //!
 //! On the residuals of the greedy fit to all rows, sets of features that interact are screened, and
-//! the splits of the best tree over such a set are compared with the best split alone. On most data
+//! the splits of the best tree over such a set are compared with the best split alone. Where that fit
+//! explains next to nothing of held-out rows, its residuals hold what it learned by chance as well, so
+//! that the target itself is screened, too. On most data
 //! greedy boosting leaves no interaction of which that could be said, and nothing changes.
 //! Otherwise the first greedy candidate is cross-validated with look-ahead. If that is better, all
 //! candidates look ahead by these sets.
@@ -29,6 +31,10 @@ const OUTPUTS: usize = 8;
 /// How many times as much as the best split alone the splits of a tree over interacting features
 /// must gain on average.
 const LEAST_RATIO: f64 = 2.0;
+
+/// The share of the variance that greedy boosting leaves unexplained from which on it has learned next
+/// to nothing.
+const NOTHING_LEARNED: f64 = 0.9;
 
 /// The share by which look-ahead must lower the score of the first candidate.
 const MARGIN: f64 = 0.02;
@@ -66,7 +72,13 @@ impl EnsembleSearch<'_> {
         if let Some((stored, _)) = self.log.recall(KEY)? {
             return self.load_sets(&stored);
         }
-        let sets = if self.can_look_ahead() { self.screen_residuals()? } else { Vec::new() };
+        let mut sets = Vec::new();
+        if self.can_look_ahead() {
+            sets = self.screen_residuals(true)?;
+            if sets.is_empty() && self.profile.noise > NOTHING_LEARNED {
+                sets = self.screen_residuals(false)?;
+            }
+        }
         if !self.interrupted() {
             self.log.record(KEY, 0, save_sets(&sets));
         }
@@ -78,7 +90,8 @@ impl EnsembleSearch<'_> {
         complete && !self.folds.is_empty() && self.shapes[0].growth != Growth::Oblivious
     }
 
-    fn screen_residuals(&self) -> Result<Vec<FeatureSet>, BackendError> {
+    /// Sets of features whose interaction shows in the residuals of the greedy fit, or in the target.
+    fn screen_residuals(&self, of_fit: bool) -> Result<Vec<FeatureSet>, BackendError> {
         let Some(baseline) = &self.baseline else { return Ok(Vec::new()) };
         let FitMethod::Greedy { penalties, .. } = baseline.candidate.method else {
             return Ok(Vec::new());
@@ -92,7 +105,8 @@ impl EnsembleSearch<'_> {
         let mut client = Client::open(set, options, self.context)?;
 
         let outputs = self.set.objective.outputs();
-        for (at, tree) in baseline.fit.trees.iter().enumerate() {
+        let trees = if of_fit { &baseline.fit.trees[..] } else { &[] };
+        for (at, tree) in trees.iter().enumerate() {
             let (output, tree) = (at % outputs, tree.clone());
             let (training, validation) = (true, false);
             client.push(Work::AddTree { output, tree, factor: 1.0, training, validation });

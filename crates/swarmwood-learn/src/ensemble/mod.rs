@@ -5,6 +5,7 @@
 //!    from then on (`interactions`).
 //! 1. Greedy boosting with several learning rates, in every shape of the ensemble, is
 //!    cross-validated. What the best of them leaves unexplained on held-out rows is the noise.
+//!    For classes, ensembles of small trees whose leaves are fitted together count as searches.
 //! 2. Search strategies, whose penalties follow from the noise, are cross-validated on the same
 //!    folds (`candidates`, `cross_validation`). Both comparisons are successive halvings: all
 //!    candidates are fitted to the first folds, the better ones to the others. Meanwhile the most
@@ -116,6 +117,8 @@ pub struct SearchStrategy {
     pub min_child_weight: f64,
     /// Learning rate of the greedy start.
     pub start_rate: f64,
+    /// Passes over the leaves of all trees after the start.
+    pub refits: usize,
     /// Maximum number of sweeps.
     pub sweeps: usize,
     /// Iterations of pair search after the sweeps.

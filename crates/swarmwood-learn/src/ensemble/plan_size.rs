@@ -17,7 +17,7 @@ const MANY_ROWS: usize = 30_000;
 /// From this many outputs on, shapes are first compared by one greedy candidate each.
 const SEVERAL_OUTPUTS: usize = 8;
 
-/// From this many outputs on, only the best shape is searched, with half of the sweeps.
+/// From this many outputs on, only the best shape is searched.
 const MANY_OUTPUTS: usize = 16;
 
 /// Leaves of a tree that suits many outputs best. Greedy boosting may be better with other trees;
@@ -33,6 +33,9 @@ const SHAPES_OF_NUMBERS: usize = 3;
 /// that was chosen.
 const KEPT_OF_ONLY: usize = 3;
 const KEPT_OF_CHOSEN: usize = 2;
+
+/// Strategies of the best shape that are compared in a reduced plan: with dropout and without.
+pub const REDUCED_STRATEGIES: usize = 2;
 
 /// The size of the comparison of candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,16 +87,6 @@ impl PlanSize {
         if shapes > 1 { KEPT_OF_CHOSEN } else { KEPT_OF_ONLY }
     }
 
-    /// Strategies of the best shape that are compared in a reduced plan.
-    pub fn strategies_kept(self) -> usize {
-        if self.has_many_outputs() { 1 } else { 2 }
-    }
-
-    /// Maximum number of sweeps of a search.
-    pub fn sweeps(self, sweeps: usize) -> usize {
-        if self.has_many_outputs() { sweeps.div_ceil(2) } else { sweeps }
-    }
-
     /// The folds of each rung of successive halving: all candidates are fitted to the folds of the
     /// first rung, and only the better ones to those of the next.
     pub fn rungs(self, rows: usize) -> Vec<Range<usize>> {
@@ -116,11 +109,11 @@ mod tests {
         let work = |outputs: usize| {
             let size = PlanSize::new(outputs, true);
             let folds = |rows| size.rungs(rows).last().map_or(0, |rung| rung.end);
-            (size.sweeps(4), size.shapes_searched(5), folds(1_000), folds(10_000), folds(100_000))
+            (size.shapes_searched(5), folds(1_000), folds(10_000), folds(100_000))
         };
-        assert_eq!(work(1), (4, 2, 10, 5, 2));
+        assert_eq!(work(1), (2, 10, 5, 2));
         assert_eq!(work(7), work(1));
-        assert_eq!(work(10), (4, 2, 5, 1, 1));
-        assert_eq!(work(26), (2, 1, 5, 1, 1));
+        assert_eq!(work(10), (2, 5, 1, 1));
+        assert_eq!(work(26), (1, 5, 1, 1));
     }
 }

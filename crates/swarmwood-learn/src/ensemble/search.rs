@@ -16,7 +16,7 @@ use super::fallback::{Fallback, FallbackPhase};
 use super::feature_budget::FeatureChoice;
 use super::full_fit::Baseline;
 use super::out_of_fold::FoldScore;
-use super::plan_size::PlanSize;
+use super::plan_size::{PlanSize, REDUCED_STRATEGIES};
 use super::scored::{self, ScoredCandidate};
 use super::{
     CandidateScore, ChosenCandidate, EnsembleSearchConfig, EnsembleSearchError, EnsembleSearchFit,
@@ -147,6 +147,7 @@ impl<'a> EnsembleSearch<'a> {
         // The first candidate tells the noise roughly: enough for a search, should there be no time
         // for more.
         self.cross_validate(&greedy[..1], self.rungs[0].clone())?;
+        self.estimate_noise()?;
         let greedy = self.try_lookahead(greedy)?;
         self.estimate_noise()?;
         self.fit_fallback(FallbackPhase::Rough)?;
@@ -200,7 +201,7 @@ impl<'a> EnsembleSearch<'a> {
     /// The search strategies of one of several shapes.
     fn searches_of(&self, shape: &EnsembleShape) -> Vec<Candidate> {
         let all = candidates::searches_of_shape(shape, &self.profile).into_iter();
-        all.map(|candidate| candidate.named_with_shape().with_sweeps(self.size)).collect()
+        all.map(Candidate::named_with_shape).collect()
     }
 
     /// The search strategy of the first shape that wins most often. The fallback model is fitted
@@ -221,15 +222,14 @@ impl<'a> EnsembleSearch<'a> {
         }
         let searched = self.size.shapes_searched(self.shapes.len()) - 1;
         if self.size.is_reduced() {
-            return greedy + self.size.more_greedy() + searched + self.size.strategies_kept();
+            return greedy + self.size.more_greedy() + searched + REDUCED_STRATEGIES;
         }
         greedy + searched + self.searches_of(&self.shapes[0]).len()
     }
 
     /// The search strategies of the only shape.
     fn searches_of_only(&self, shape: &EnsembleShape) -> Vec<Candidate> {
-        let all = candidates::search_candidates(shape, &self.profile).into_iter();
-        all.map(|candidate| candidate.with_sweeps(self.size)).collect()
+        candidates::search_candidates(shape, &self.profile)
     }
 
     /// The search strategies to compare: all of the only shape, or those of the shape that looks
@@ -240,8 +240,11 @@ impl<'a> EnsembleSearch<'a> {
         }
         let rung = self.rungs[0].clone();
         let best_greedy = |shape: &EnsembleShape| {
-            let of_shape =
-                |scored: &&ScoredCandidate| !scored.is_search() && scored.candidate.shape == *shape;
+            let of_shape = |scored: &&ScoredCandidate| {
+                let candidate = &scored.candidate;
+                let is_judge = !candidates::takes_whole_steps(candidate, &self.profile);
+                !scored.is_search() && is_judge && candidate.shape == *shape
+            };
             let scores = self.scored.iter().filter(of_shape).map(|one| one.score_on(rung.end));
             scores.fold(f64::INFINITY, f64::min)
         };
@@ -263,7 +266,7 @@ impl<'a> EnsembleSearch<'a> {
         let mut strategies = self.searches_of(&shape);
         if self.size.is_reduced() {
             // Few strategies of the best shape, and the first one of the others.
-            strategies.truncate(self.size.strategies_kept());
+            strategies.truncate(REDUCED_STRATEGIES);
             strategies.extend(firsts.into_iter().filter(|first| first.shape != shape));
         }
         Ok(strategies)

@@ -72,6 +72,7 @@ fn strategy() -> SearchStrategy {
         gamma: 0.01,
         min_child_weight: 2.0,
         start_rate: 0.5,
+        refits: 3,
         sweeps: 4,
         pairs: 5,
     }

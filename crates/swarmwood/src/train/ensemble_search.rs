@@ -40,7 +40,7 @@ const DEFAULT_TREES: usize = 6;
 const DEFAULT_LEAVES: usize = 32;
 
 /// The version of the payload of this method's checkpoints.
-const PAYLOAD: u64 = 5;
+const PAYLOAD: u64 = 6;
 
 /// The learner `swarm`.
 pub(super) struct EnsembleSearch;
