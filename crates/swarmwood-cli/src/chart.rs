@@ -121,6 +121,9 @@ const BOTTOM: f64 = 42.0;
 const LEGEND: f64 = 17.0;
 const ENTRY: f64 = 38.0;
 
+/// How far outside of the plot area lines end, in pixels, where they leave it: more than their width.
+const BEYOND: f64 = 6.0;
+
 /// Upper bounds of the width of a letter of the legend and of a digit of a tick label.
 const LETTER: f64 = 7.0;
 const DIGIT: f64 = 8.0;
@@ -142,6 +145,40 @@ impl PlotArea {
 
     fn y_of(&self, y: f64) -> f64 {
         self.top + self.height - (y - self.y.0) / (self.y.1 - self.y.0) * self.height
+    }
+
+    /// The heights between which something is drawn. Browsers count what a clip path hides as part
+    /// of a drawing, so that a point far away would make it overlap the rest of the page.
+    fn drawn_heights(&self) -> (f64, f64) {
+        (self.top - BEYOND, self.top + self.height + BEYOND)
+    }
+
+    /// The part of a straight line that is drawn.
+    fn drawn_part(&self, ends: [(f64, f64); 2]) -> Option<[(f64, f64); 2]> {
+        let (low, high) = self.drawn_heights();
+        let [from, to] = ends;
+        if (from.1 < low && to.1 < low) || (from.1 > high && to.1 > high) {
+            return None;
+        }
+
+        let slope = (to.0 - from.0) / (to.1 - from.1);
+        Some(ends.map(|end| match end.1.clamp(low, high) {
+            y if y == end.1 => end,
+            y => (from.0 + (y - from.1) * slope, y),
+        }))
+    }
+
+    /// The parts of a line through several points that are drawn.
+    fn drawn_parts(&self, points: &[(f64, f64)]) -> Vec<Vec<(f64, f64)>> {
+        let mut parts: Vec<Vec<(f64, f64)>> = Vec::new();
+        let lines = points.windows(2).filter_map(|ends| self.drawn_part([ends[0], ends[1]]));
+        for [from, to] in lines {
+            match parts.last_mut() {
+                Some(part) if part.last() == Some(&from) => part.push(to),
+                _ => parts.push(vec![from, to]),
+            }
+        }
+        parts
     }
 }
 
@@ -350,22 +387,26 @@ impl Series {
         let finite = self.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
         let points: Vec<(f64, f64)> = finite.map(|&(x, y)| (plot.x_of(x), plot.y_of(y))).collect();
         let (colour, clip) = (self.colour, format!("clip-path='url(#{name})'"));
+        let (low, high) = plot.drawn_heights();
 
         match (self.mark, &points[..]) {
             (SeriesMark::Dots(radius, opacity), points) => {
                 writeln!(svg, "<g fill='{colour}' fill-opacity='{opacity}' {clip}>")?;
-                for (x, y) in points {
+                for (x, y) in points.iter().filter(|(_, y)| (low..=high).contains(y)) {
                     writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='{radius}'/>")?;
                 }
                 writeln!(svg, "</g>")
             }
             (SeriesMark::Segments, points) => points.chunks_exact(2).try_for_each(|ends| {
-                let ((x1, y1), (x2, y2)) = (ends[0], ends[1]);
+                let Some([(x1, y1), (x2, y2)]) = plot.drawn_part([ends[0], ends[1]]) else {
+                    return Ok(());
+                };
                 let line = format!("x1='{x1:.1}' y1='{y1:.1}' x2='{x2:.1}' y2='{y2:.1}'");
                 writeln!(svg, "<line {line} stroke='{colour}' stroke-width='2' {clip}/>")
             }),
             (SeriesMark::Bars, points) => points.chunks_exact(2).try_for_each(|corners| {
                 let ((x1, y1), (x2, y2)) = (corners[0], corners[1]);
+                let (y1, y2) = (y1.clamp(low, high), y2.clamp(low, high));
                 // A gap between neighbours.
                 let (width, height) = ((x2 - x1 - 1.0).max(0.5), (y1 - y2).max(0.0));
                 writeln!(
@@ -378,13 +419,15 @@ impl Series {
                 writeln!(svg, "<circle cx='{x:.1}' cy='{y:.1}' r='3' fill='{colour}'/>")
             }
             (SeriesMark::Line | SeriesMark::Dashed, points) => {
-                let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
                 let dashes = if self.mark == SeriesMark::Dashed { " stroke-dasharray='6 5'" } else { "" };
-                writeln!(
-                    svg,
-                    "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='1.8'{dashes} {clip}/>",
-                    points.join(" ")
-                )
+                plot.drawn_parts(points).into_iter().try_for_each(|part| {
+                    let part: Vec<String> = part.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                    writeln!(
+                        svg,
+                        "<polyline points='{}' fill='none' stroke='{colour}' stroke-width='1.8'{dashes} {clip}/>",
+                        part.join(" ")
+                    )
+                })
             }
         }
     }
@@ -495,6 +538,36 @@ mod tests {
             "{svg}"
         );
         assert!(svg.contains("<clipPath id='c7'>") && !svg.contains("fill='white'"), "{svg}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_far_outside_of_the_plot_area() {
+        let near = Series::new("near", BLUE, vec![(0.0, 1.0), (4.0, 2.0)]);
+        let far = vec![(0.0, 1.5), (1.0, 9e9), (2.0, 1.5), (3.0, -1e6), (4.0, -2e6)];
+        let marks = [
+            (SeriesMark::Line, "<polyline", 3),
+            (SeriesMark::Dots(2.0, 0.5), "<circle", 2),
+            (SeriesMark::Segments, "<line", 2),
+            (SeriesMark::Bars, "<rect", 2),
+        ];
+        for (mark, element, count) in marks {
+            let far = Series::new("", RED, far.clone()).with_mark(mark).clipped();
+            let series = vec![Series::new("near", BLUE, near.points.clone()), far];
+            let chart = Chart { x_label: "x".into(), y_label: "y".into(), series };
+            let svg = chart.inline("c", "title", (400.0, 290.0));
+
+            let drawn = svg.split_once("</clipPath>").unwrap().1;
+            let heights = drawn.split([' ', '\'']).filter_map(|word| word.split_once(','));
+            let named = [" y='", " y1='", " y2='", " cy='"].into_iter().flat_map(|name| {
+                drawn.split(name).skip(1).filter_map(|rest| rest.split_once('\''))
+            });
+            let heights = heights.map(|pair| pair.1).chain(named.map(|pair| pair.0));
+            let heights: Vec<f64> = heights.map(|text| text.parse().unwrap()).collect();
+            assert!(heights.iter().all(|y| (0.0..=290.0).contains(y)), "{svg}");
+            let marks =
+                drawn.lines().filter(|line| line.contains(element) && !line.contains("'2.5'"));
+            assert_eq!(marks.count(), count, "{svg}");
+        }
     }
 
     #[test]

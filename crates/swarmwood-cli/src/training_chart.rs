@@ -174,7 +174,7 @@ mod tests {
             measure: "accuracy",
             best: Some(0.9 + step as f64 / 1000.0),
             gain: None,
-            mean: Some(0.5),
+            mean: Some(0.895),
             diversity: Some(30.0 - step as f64),
             factor: Some(0.5),
             alpha: Some(0.45),

@@ -101,6 +101,12 @@ function inspect() {
       faults.push(`${title} is ${box.width} by ${box.height}`);
     }
   }
+  // What is hidden by a clip path counts when the browser looks for shifts of the layout.
+  for (const shape of document.querySelectorAll("svg :not(title, desc, clipPath, clipPath *)")) {
+    const [box, frame] = [shape, shape.ownerSVGElement].map((one) => one.getBoundingClientRect());
+    const beyond = Math.max(frame.top - box.top, box.bottom - frame.bottom, frame.left - box.left, box.right - frame.right);
+    if (box.width + box.height > 0 && beyond > 50) faults.push(`a shape is ${beyond} pixels outside of its drawing`);
+  }
   for (const table of document.querySelectorAll("table")) {
     if (!table.querySelector("thead th")) faults.push("a table has no headings");
   }
