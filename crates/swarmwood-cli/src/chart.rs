@@ -471,9 +471,14 @@ fn tick_step(low: f64, high: f64) -> f64 {
 pub fn tick_label(tick: f64, (low, high): (f64, f64)) -> String {
     let step = tick_step(low, high);
     let most = high.abs().max(low.abs());
-    if (1e6..1e9).contains(&most) {
-        let digits = (-(step / 1e6).log10().floor()).clamp(0.0, 9.0) as usize;
-        return format!("{:.digits$} M", tick / 1e6 + 0.0);
+    // Longer labels would reach into that of the axis.
+    if (1e6..1e9).contains(&most) || (1e4..1e6).contains(&most) && step >= 100.0 {
+        let (unit, name) = if most < 1e6 { (1e3, "k") } else { (1e6, "M") };
+        let digits = (-(step / unit).log10().floor()).clamp(0.0, 9.0) as usize;
+        return match tick {
+            0.0 => "0".to_string(),
+            _ => format!("{:.digits$} {name}", tick / unit),
+        };
     }
     if tick.abs() >= 1e6 || (tick != 0.0 && most < 1e-3) {
         return format!("{tick:.2e}");
@@ -505,6 +510,10 @@ mod tests {
         }
         assert_eq!(tick_label(-0.0, (-1.0, 1.0)), "0.0");
         assert_eq!(tick_label(5e5, (0.0, 3e6)), "0.5 M");
+        assert_eq!(tick_label(-1.5e5, (-1.6e5, 2e5)), "-150 k");
+        assert_eq!(tick_label(12500.0, (1.1e4, 1.3e4)), "12.5 k");
+        assert_eq!(tick_label(31450.0, (31250.0, 31500.0)), "31450");
+        assert_eq!(tick_label(0.0, (0.0, 2e4)), "0");
     }
 
     fn chart(names: &[&str]) -> Chart {

@@ -11,8 +11,8 @@ const ABOUT: &str = "Tree models found by search: train, tune, study, predict, e
 
 const EXAMPLES: &str = "\
 Examples:
-  swarmwood train houses.csv --target price --trees 200 --out model.json
-  swarmwood train wine.csv --target good --method psgbdt --plot run.svg --out model.json
+  swarmwood train houses.csv --target price --out model.json
+  swarmwood train wine.csv --target good --method swarm-tree --max-leaves 8 --out tree.json
   swarmwood tune houses.csv --target price --trials 100 --out model.json
   swarmwood study plot study.jsonl --kind slice --out slice.svg
   swarmwood predict model.json new.csv --out predictions.csv

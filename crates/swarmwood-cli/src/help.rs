@@ -47,6 +47,9 @@ pub fn requested(command: Command, mut arguments: impl Iterator<Item = String>) 
 mod tests {
     use super::*;
 
+    /// Lines of a screen.
+    const SCREEN: usize = 60;
+
     /// The shortest help fits on a screen, and every level has the flags of the one before.
     #[test]
     fn each_level_of_help_has_more_flags() {
@@ -66,8 +69,9 @@ mod tests {
                 };
                 help.lines().filter(is_flag).filter_map(flag).collect()
             };
+            assert!(short.lines().count() <= SCREEN, "{short}");
             let [short, long, all] = [short, long, all].map(|help| flags(&help));
-            assert!(short.len() <= 24, "{name} -h has {} flags", short.len());
+            assert!(short.len() <= 20, "{name} -h has {} flags", short.len());
             let holds = |outer: &[String], inner: &[String]| {
                 inner.iter().all(|flag| outer.contains(flag)) && inner.len() < outer.len()
             };
@@ -78,6 +82,12 @@ mod tests {
 
     #[test]
     fn other_commands_have_one_help() {
+        let mut whole = crate::cli::command();
+        whole.build();
+        for command in whole.get_subcommands_mut() {
+            let short = command.render_help().to_string();
+            assert!(short.lines().count() <= SCREEN, "{short}");
+        }
         let arguments = |words: [&str; 3]| words.map(String::from).into_iter();
         let command = crate::cli::command;
         assert!(requested(command(), arguments(["swarmwood", "predict", "--help-all"])).is_none());

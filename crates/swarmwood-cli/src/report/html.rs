@@ -263,7 +263,8 @@ pub fn tree_figure(tree: usize, svg: &str, text: &str, caption: &str) -> Html {
         ..=400 => "small",
         401..=860 => "medium",
         861..=1320 => "large",
-        _ => "large huge",
+        1321..=1560 => "huge",
+        _ => "giant",
     };
     Html(format!(
         "<figure class='wide tree' data-tree='{tree}'><div class='scroll drawing {size}' \

@@ -107,7 +107,10 @@ fn threshold_table(model: &Model, feature: usize) -> Value {
     let high = thresholds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
     let room = if high > low { 0.15 * (high - low) } else { low.abs().max(1.0) };
-    let typical = low + (high - low) / 2.0;
+    // Few digits are enough, and the control shows all of them.
+    let decimals = (2.0 - room.log10().floor()).clamp(0.0, 15.0) as usize;
+    let middle = low + (high - low) / 2.0;
+    let typical = format!("{middle:.decimals$}").parse().unwrap_or(middle);
     json!({
         "low": low - room,
         "high": high + room,

@@ -49,7 +49,6 @@ const COMMON: &[&str] = &[
     "total_leaves",
     "trees",
     "max_leaves",
-    "learning_rate",
     "objective",
     "time_limit",
     "seed",

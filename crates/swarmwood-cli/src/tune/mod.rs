@@ -31,6 +31,16 @@ const PARALLEL: u64 = 4;
 /// Default fraction of held-out rows.
 const HOLDOUT: f64 = 0.2;
 
+/// At the end of the short help.
+const EXAMPLES: &str = "\
+Examples:
+  swarmwood tune houses.csv --target price --study study.jsonl --out model.json
+  swarmwood tune --command 'python train.py --rate {rate}' --space space.toml --study study.jsonl
+
+A fifth of the rows is held out: no trial sees them. With --study, the same command continues where
+it stopped.";
+
+/// At the end of the long help.
 const AFTER: &str = "\
 Examples:
   swarmwood tune houses.csv --target price --study study.jsonl --out model.json
@@ -52,17 +62,14 @@ const COMMON: &[&str] = &[
     "task",
     "space",
     "engine",
-    "engine-options",
     "list-engines",
     "trials",
     "study",
     "time-limit",
     "holdout",
-    "folds",
     "metric",
     "out",
     "command",
-    "json",
     "quiet",
     "method",
     "seed",
@@ -73,7 +80,8 @@ const COMMON: &[&str] = &[
 pub fn command() -> Command {
     let command = Command::new("tune")
         .about("Tune the parameters of a model on a CSV or Parquet file, or of any program")
-        .after_help(AFTER)
+        .after_help(EXAMPLES)
+        .after_long_help(AFTER)
         .args_override_self(true)
         .arg(
             flags::data_arg("training data: CSV (plain or gzip), Parquet, or - for standard input")

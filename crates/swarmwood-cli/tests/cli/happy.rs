@@ -402,6 +402,13 @@ fn inspect_shows_the_model() {
     assert!(gains.len() == 3 && gains.is_sorted_by(|a, b| a >= b), "{gains:?}");
     assert!(dir.run("inspect m.json --trees 4").works().out.len() > text.len());
     assert!(dir.run("inspect m.json --trees 0").works().out.len() < text.len());
+    // One tree, as text and as a drawing, with the numbers of training rows in its leaves.
+    let third = dir.run("inspect m.json --tree 2 --plot third.svg").works().out;
+    assert!(third.contains("tree 2: ") && !third.contains("tree 0: "), "{third}");
+    let rows = |line: &str| line.rsplit_once('(')?.1.split_once(" row")?.0.parse::<u64>().ok();
+    assert_eq!(third.lines().filter_map(rows).sum::<u64>(), 300, "{third}");
+    assert!(dir.read("third.svg").contains("300 training rows"));
+    dir.fails("inspect m.json --tree 4", 2, &["tree: is 4", "the trees 0 to 3"]);
     dir.run(
         "train c.csv --target colour --method greedy --trees 2 --booster gblinear --out l.json",
     )

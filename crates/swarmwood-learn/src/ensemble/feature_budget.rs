@@ -234,7 +234,7 @@ fn key_of(fold: usize) -> String {
 
 fn event(found: &FeatureSelection) -> Event {
     let search = SearchStatus {
-        measure: "cross-validated score",
+        measure: "cross-validated loss",
         best: found.score,
         evaluations: found.work,
         ..SearchStatus::default()

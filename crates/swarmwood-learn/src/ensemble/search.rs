@@ -46,8 +46,8 @@ pub(super) const TASKS_TOGETHER: usize = 10;
 const GREEDY_KEPT: usize = 4;
 const FINALISTS: usize = 1;
 
-/// The name of cross-validated scores in events.
-const SCORE: &str = "cross-validated score";
+/// The name of cross-validated losses in events.
+const SCORE: &str = "cross-validated loss";
 
 pub(super) struct EnsembleSearch<'a> {
     pub(super) set: TrainingSet<'a>,

@@ -93,7 +93,7 @@ tree 1: oblivious, 4 leaves, depth 2
     leaf 1 yn: 2
     leaf 2 ny: 3
     leaf 3 yy: 4
-... and 1 more trees
+... and 1 more tree
 ";
     assert_eq!(model.to_text(&TextOptions { trees: 2, lines: 10 }), expected);
     assert_eq!(model.to_string(), model.to_text(&TextOptions::default()));

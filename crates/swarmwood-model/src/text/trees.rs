@@ -94,7 +94,11 @@ impl Model {
                 }
                 let more = members.len().saturating_sub(options.trees);
                 if more > 0 {
-                    writeln!(out, "... and {more} more trees")?;
+                    writeln!(
+                        out,
+                        "... and {more} more {}",
+                        if more == 1 { "tree" } else { "trees" }
+                    )?;
                 }
             }
             Body::Linear(functions) => {
@@ -136,7 +140,8 @@ impl Model {
         };
         let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());
         let kind = if matches!(member.shape, Shape::Oblivious(_)) { "oblivious, " } else { "" };
-        writeln!(out, "tree {index}{name}: {kind}{leaves} leaves, depth {depth}")?;
+        let noun = if leaves == 1 { "leaf" } else { "leaves" };
+        writeln!(out, "tree {index}{name}: {kind}{leaves} {noun}, depth {depth}")?;
         match &member.shape {
             Shape::Ordinary(tree) => {
                 let value = |leaf: usize| {

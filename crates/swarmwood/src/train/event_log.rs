@@ -21,8 +21,8 @@ const MEASURES: [&str; 11] = [
     "recall",
 ];
 
-/// The name of cross-validated scores in events.
-const SCORE: &str = "cross-validated score";
+/// The name of cross-validated losses in events.
+const SCORE: &str = "cross-validated loss";
 
 /// Events in their order.
 #[derive(Debug, Clone, PartialEq, Default)]
