@@ -85,12 +85,13 @@ $(CLUSTER)/ready: pyproject.toml
 # What is published for Python: a wheel for every CPython from 3.11 on and every Linux with glibc 2.17 or later, which the
 # linker of Zig makes on any machine, and the source distribution.
 RELEASE := $(abspath $(TARGET))/release-tools
-DIST := $(abspath $(TARGET))/dist
+# Not target/dist, where cargo keeps what it compiles with the profile dist.
+DIST := $(abspath $(TARGET))/published
 MANYLINUX := manylinux2014
 wheels: $(RELEASE)/ready ## Build and check what is published for Python: a manylinux wheel and the source distribution
 	@rm -rf $(DIST) && export PATH=$(RELEASE)/bin:$$PATH CARGO_TARGET_DIR=$(abspath $(TARGET)) && \
 		maturin build --quiet --profile dist --zig --compatibility $(MANYLINUX) --interpreter $(RELEASE)/bin/python --out $(DIST) && \
-		maturin sdist --quiet --out $(DIST)
+		maturin sdist --out $(DIST) >$(RELEASE)/sdist.log 2>&1 || { cat $(RELEASE)/sdist.log; exit 1; }
 	@$(RELEASE)/bin/python packaging/check_wheel.py $(DIST)/*.whl
 	@$(RELEASE)/bin/python packaging/check_recipes.py
 	@$(RELEASE)/bin/twine check --strict $(DIST)/*

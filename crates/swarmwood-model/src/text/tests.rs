@@ -115,3 +115,27 @@ fn a_vector_tree_is_printed_with_the_values_of_all_classes() {
         "{text}"
     );
 }
+
+/// A threshold above all finite numbers separates missing values from numbers.
+#[test]
+fn splits_on_missing_values_say_so() {
+    let mut model = model(1, samples::SampleSize { features: 0, rounds: 0, leaves: 1, levels: 0 });
+    let kind = Kind::Number;
+    model.schema.features = vec![Feature { name: "age".into(), kind }];
+    let leaf = |value| Leaf { value, cover: 1.0 };
+    let mut sides = |missing_right| {
+        let split = Split { feature: 0, test: Test::Above(f64::MAX), missing_right };
+        let (left, right) = (Child::Leaf(0), Child::Leaf(1));
+        let node = Node { split, left, right, gain: 1.0, cover: 2.0 };
+        let shape =
+            Shape::Ordinary(Tree { nodes: vec![node], leaves: vec![leaf(1e-9), leaf(2.0)] });
+        model.body = Body::Trees(vec![Member { output: 0, shape }]);
+        model.tree_text(0, 10).unwrap()
+    };
+    assert!(
+        sides(true).contains("  age is finite\n    leaf 0: 1e-9\n  age is missing or infinite\n")
+    );
+    assert!(
+        sides(false).contains("  age is finite or missing\n    leaf 0: 1e-9\n  age is infinite\n")
+    );
+}

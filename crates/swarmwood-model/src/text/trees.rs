@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use crate::ensemble::{Body, LinearFunction, LinearTerm, Member, Model, Shape};
+use crate::number_format::{exact, quantity};
 use crate::schema::Kind;
 use crate::tree::{Child, ObliviousTree, Split, Test, Tree};
 
@@ -85,7 +86,7 @@ impl Model {
 
     fn write(&self, options: &TextOptions, out: &mut impl Write) -> fmt::Result {
         write!(out, "{}", self.summary())?;
-        let starts: Vec<String> = self.base.iter().map(f64::to_string).collect();
+        let starts: Vec<String> = self.base.iter().copied().map(exact).collect();
         writeln!(out, "start      {}", some_names(starts.iter().map(String::as_str)))?;
         match &self.body {
             Body::Trees(members) => {
@@ -94,11 +95,8 @@ impl Model {
                 }
                 let more = members.len().saturating_sub(options.trees);
                 if more > 0 {
-                    writeln!(
-                        out,
-                        "... and {more} more {}",
-                        if more == 1 { "tree" } else { "trees" }
-                    )?;
+                    let noun = if more == 1 { "tree" } else { "trees" };
+                    writeln!(out, "... and {more} more {noun}")?;
                 }
             }
             Body::Linear(functions) => {
@@ -140,19 +138,19 @@ impl Model {
         };
         let (leaves, depth) = (member.shape.leaves().len(), member.shape.depth());
         let kind = if matches!(member.shape, Shape::Oblivious(_)) { "oblivious, " } else { "" };
-        let noun = if leaves == 1 { "leaf" } else { "leaves" };
-        writeln!(out, "tree {index}{name}: {kind}{leaves} {noun}, depth {depth}")?;
+        let leaves = quantity(leaves, "leaf");
+        writeln!(out, "tree {index}{name}: {kind}{leaves}, depth {depth}")?;
         match &member.shape {
             Shape::Ordinary(tree) => {
                 let value = |leaf: usize| {
-                    format!("{}{}", tree.leaves[leaf].value, self.rows_note(index, leaf))
+                    format!("{}{}", exact(tree.leaves[leaf].value), self.rows_note(index, leaf))
                 };
                 self.write_tree(tree, value, lines, out)
             }
             Shape::Oblivious(tree) => self.write_oblivious(index, tree, lines, out),
             Shape::Vector(vector) => {
                 let values = |leaf: usize| {
-                    let values = vector.leaf_values(leaf).iter().map(f64::to_string);
+                    let values = vector.leaf_values(leaf).iter().copied().map(exact);
                     let values = some_names(values.collect::<Vec<_>>().iter().map(String::as_str));
                     format!("{values}{}", self.rows_note(index, leaf))
                 };
@@ -237,7 +235,7 @@ impl Model {
                 (0..depth).map(|level| if index >> level & 1 == 1 { 'y' } else { 'n' }).collect();
             let gap = if depth > 0 { " " } else { "" };
             let rows = self.rows_note(at, index);
-            writeln!(out, "    leaf {index}{gap}{sides}: {}{rows}", leaf.value)?;
+            writeln!(out, "    leaf {index}{gap}{sides}: {}{rows}", exact(leaf.value))?;
         }
 
         if tree.leaves.len() > left {
@@ -286,8 +284,17 @@ impl Model {
         let name = printable(&feature.name);
         let missing = if split.missing_right == right { " or missing" } else { "" };
         match (&split.test, &feature.kind) {
+            // Only infinity is greater: the split separates missing values from numbers.
+            (Test::Above(threshold), _) if *threshold == f64::MAX => {
+                match (right, split.missing_right) {
+                    (true, true) => format!("{name} is missing or infinite"),
+                    (true, false) => format!("{name} is infinite"),
+                    (false, _) => format!("{name} is finite{missing}"),
+                }
+            }
             (Test::Above(threshold), _) => {
-                format!("{name} {} {threshold}{missing}", if right { ">" } else { "<=" })
+                let operator = if right { ">" } else { "<=" };
+                format!("{name} {operator} {}{missing}", exact(*threshold))
             }
             (Test::In(set), Kind::Category { levels }) => {
                 let names =

@@ -338,6 +338,8 @@ class WhatIf {
     const [feature, test] = node;
     const { name, levels } = this.scorer.features[feature];
     if (Number.isNaN(this.row[feature])) return `${name} is missing`;
+    // Only infinity is greater: the test separates missing values from numbers.
+    if (test === Number.MAX_VALUE) return `${name} is ${holds ? "finite" : "infinite"}`;
     if (levels === null) return `${name} ${holds ? "≤" : ">"} ${shown(test)}`;
     return `${name} = ${levels[this.row[feature]]}`;
   }
