@@ -59,6 +59,7 @@ def test_an_estimator_by_itself_is_logged_as_a_model(logged, rows):
     X, X_test, y, _ = rows
     model = SwarmTreeClassifier(max_leaves=4).fit(X, y)
     with mlflow.start_run():
-        stored = mlflow.sklearn.log_model(model, name="tree", input_example=X.head(2))
+        # The default format, skops, must be told to trust every type that is not scikit-learn's.
+        stored = mlflow.sklearn.log_model(model, name="tree", serialization_format="cloudpickle")
     loaded = mlflow.pyfunc.load_model(stored.model_uri)
     assert np.array_equal(loaded.predict(X_test), model.predict(X_test))
