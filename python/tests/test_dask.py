@@ -99,6 +99,32 @@ def test_the_default_search_gives_the_same_model(client):
         assert model(estimator) == model(local)
 
 
+SWARM = {"n_estimators": 3, "max_depth": 3, "population": 10, "iterations": 6}
+
+
+@pytest.mark.parametrize("method", ["psgbdt", "sgbdt-bins"])
+def test_a_swarm_gives_the_same_model(client, method):
+    X, y = table(40_000)
+    settings = {"method": method, "local_search": True, **SWARM}
+    local = swarmwood.SwarmBoostRegressor(**settings).fit(X, y)
+    estimator = clustered.SwarmBoostRegressor(**settings).fit(*frames(X, y))
+    assert model(estimator) == model(local)
+    labels = pd.cut(y, 3, labels=False)
+    local = swarmwood.SwarmBoostClassifier(method=method, **SWARM).fit(X, labels)
+    estimator = clustered.SwarmBoostClassifier(method=method, **SWARM).fit(*frames(X, labels))
+    assert model(estimator) == model(local)
+
+
+def test_a_swarm_over_the_rules_of_a_model_gives_the_same_model(client, tmp_path):
+    X, y = table(20_000)
+    forest = swarmwood.GreedyBoostRegressor(n_estimators=5, max_depth=3).fit(X, y)
+    forest.save_model(tmp_path / "forest.json")
+    settings = {"method": "psgbdt", "pretrained": tmp_path / "forest.json", **SWARM}
+    local = swarmwood.SwarmBoostRegressor(**settings).fit(X, y)
+    estimator = clustered.SwarmBoostRegressor(**settings).fit(*frames(X, y))
+    assert model(estimator) == model(local)
+
+
 def test_a_hyperparameter_search_on_workers_gives_the_same_result(client):
     X, y = table(2000)
     space = {"max_depth": (1, 4), "learning_rate": (0.05, 0.5, "log")}
@@ -206,6 +232,11 @@ def test_what_needs_rows_in_one_process_is_refused(client, settings, name):
         clustered.GreedyBoostRegressor(**settings).fit(*frames(X, y))
 
 
+def test_a_swarm_over_all_distinct_values_is_refused(client):
+    with pytest.raises(swarmwood.ParameterError, match="sgbdt-bins"):
+        clustered.SwarmBoostRegressor(method="sgbdt", **SWARM).fit(*frames(*table(2000)))
+
+
 def test_partitions_that_do_not_fit_together(client):
     X, y = table(2000)
     with pytest.raises(ValueError, match="partitions"):
@@ -232,8 +263,10 @@ class Killer(threading.Thread):
 def test_a_killed_worker_changes_nothing(kill):
     rng = np.random.default_rng(kill)
     X, y = table(20_000)
-    settings = {"n_estimators": 40, "max_depth": 5}
-    local = swarmwood.GreedyBoostRegressor(**settings).fit(X, y)
+    name, settings = "GreedyBoostRegressor", {"n_estimators": 40, "max_depth": 5}
+    if kill % 4 == 3:
+        name, settings = "SwarmBoostRegressor", {"method": "psgbdt", **SWARM, "iterations": 15}
+    local = getattr(swarmwood, name)(**settings).fit(X, y)
     options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (
         distributed.LocalCluster(n_workers=3, **options) as cluster,
@@ -245,7 +278,7 @@ def test_a_killed_worker_changes_nothing(kill):
         for killer in killers:
             killer.start()
         started = time.monotonic()
-        estimator = clustered.GreedyBoostRegressor(**settings)
+        estimator = getattr(clustered, name)(**settings)
         estimator.fit(*frames(X, y), client=client)
         assert time.monotonic() - started < 90
     assert model(estimator) == model(local)

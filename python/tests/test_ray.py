@@ -65,6 +65,13 @@ def test_the_default_search_gives_the_same_model(session, paths):
     assert model(estimator.fit(paths, "y", workers=2)) == model(local)
 
 
+def test_a_swarm_gives_the_same_model(session, paths):
+    settings = {"method": "psgbdt", "n_estimators": 3, "max_depth": 3, "iterations": 6}
+    local = swarmwood.SwarmBoostRegressor(population=10, **settings).fit(*table(20_000))
+    estimator = clustered.SwarmBoostRegressor(population=10, **settings)
+    assert model(estimator.fit(paths, "y", workers=2)) == model(local)
+
+
 def test_a_hyperparameter_search_on_workers_gives_the_same_result(session):
     X, y = table(2000)
     space = {"max_depth": (1, 4), "learning_rate": (0.05, 0.5, "log")}

@@ -195,6 +195,8 @@ pub struct Dataset<C = u8> {
     pub target: Values,
     /// Weights in row order; empty if every row weighs one.
     pub weight: Values,
+    /// Which codes occur in each stored column, where the codes are held elsewhere and it is known.
+    seen: Vec<[bool; CODES]>,
 }
 
 impl<C: Code> Dataset<C> {
@@ -210,6 +212,14 @@ impl<C: Code> Dataset<C> {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.plan.rows
+    }
+
+    /// Whether some row misses the feature of a stored column that has only one.
+    pub fn is_missed(&self, column: usize) -> bool {
+        match self.seen.get(column) {
+            Some(seen) => seen[C::MISSING.index()],
+            None => self.shards.iter().any(|shard| shard.columns[column].contains(&C::MISSING)),
+        }
     }
 }
 
@@ -229,7 +239,26 @@ impl Dataset {
         };
         let plan = Plan::new(target.len());
         let (target, weight) = (values(target), values(weight));
-        Dataset { layout, plan, shards: Vec::new(), target, weight }
+        Dataset { layout, plan, shards: Vec::new(), target, weight, seen: Vec::new() }
+    }
+
+    /// The same rows, of whose codes it is known which ones occur in each stored column.
+    pub(crate) fn with_seen_codes(self, seen: Vec<[bool; CODES]>) -> Self {
+        Dataset { seen, ..self }
+    }
+
+    /// Which codes occur in each stored column.
+    pub fn seen_codes(&self) -> Vec<[bool; CODES]> {
+        if !self.seen.is_empty() {
+            return self.seen.clone();
+        }
+        let mut seen = vec![[false; CODES]; self.layout.columns().len()];
+        for shard in &self.shards {
+            for (seen, codes) in seen.iter_mut().zip(&shard.columns) {
+                codes.iter().for_each(|&code| seen[usize::from(code)] = true);
+            }
+        }
+        seen
     }
 
     /// The same rows with the codes that hosts held.
@@ -240,6 +269,7 @@ impl Dataset {
             shards: shards.into_iter().map(Arc::new).collect(),
             target: self.target.clone(),
             weight: self.weight.clone(),
+            seen: Vec::new(),
         }
     }
 
@@ -297,6 +327,7 @@ impl Dataset {
             shards: shards.into_iter().map(Arc::new).collect(),
             target: self.target.clone(),
             weight: self.weight.clone(),
+            seen: Vec::new(),
         }
     }
 }
@@ -366,6 +397,7 @@ impl<C: Code> DatasetBuilder<C> {
             shards,
             target: self.target,
             weight: self.weight,
+            seen: Vec::new(),
         }
     }
 }

@@ -196,9 +196,7 @@ fn told<C: Code>(rule: &Rule<C>, missed: &[bool]) -> Rule<C> {
 /// Which features some row misses. A feature that shares a column never is missing.
 fn missed_features<C: Code>(data: &Dataset<C>) -> Vec<bool> {
     let missed = |place: &FeaturePlace| match *place {
-        FeaturePlace::Alone { column } => {
-            data.shards.iter().any(|shard| shard.columns[column].contains(&C::MISSING))
-        }
+        FeaturePlace::Alone { column } => data.is_missed(column),
         FeaturePlace::Bundled { .. } | FeaturePlace::Dropped => false,
     };
     data.layout.places().iter().map(missed).collect()

@@ -14,7 +14,7 @@ use swarmwood::learn::stats::{
 };
 use swarmwood::model::format::to_json;
 use swarmwood::model::{Kind, Target, TargetKind};
-use swarmwood::params::{Method, Params};
+use swarmwood::params::{Auto, Growth, Method, ObjectiveChoice, Params, RuleTableChoice};
 use swarmwood::read::{
     ClusterFacts, ClusterPlan, Columns, Field, RowCluster, RowSelection, Rows, TableColumn,
     borrowed, clustered, clustered_whole, encode_part, occurring_texts, sample_places,
@@ -280,6 +280,40 @@ fn rows_on_hosts_give_the_model_of_rows_in_one_process() {
     }
 }
 
+/// Swarms over sequences of rules: from the splits of a greedy run, from bins, with a local search, for
+/// losses whose leaves take quantiles, and with trees whose nodes have rules of their own.
+#[test]
+fn particles_on_hosts_give_the_model_of_particles_in_one_process() {
+    let swarm = |method| Params {
+        trees: 3,
+        depth: 3,
+        population: Auto::Is(6),
+        iterations: 4,
+        ..Params::of(method)
+    };
+    let psgbdt = swarm(Method::PSGBDT);
+    let searches = [
+        psgbdt.clone(),
+        Params { local_search: true, greedy_seed: true, ..psgbdt.clone() },
+        Params {
+            objective: ObjectiveChoice::named("absolute").unwrap(),
+            growth: Growth::Depth,
+            ..psgbdt
+        },
+        Params { mutation: 0.1, ..swarm(Method::SGBDT_BINS) },
+        Params { rule_table: RuleTableChoice::Bins, ..swarm(Method::POLICY_GRADIENT) },
+    ];
+    let table = Table::new(0..20_000, true);
+    let local = borrowed(Arc::new(table.clone()), target_column()).unwrap();
+    for params in searches {
+        let expected = model(&local, &params);
+        for (hosts, lost_every) in [(1, 0), (2, 0), (3, 0), (8, 0), (4, 7), (3, 5)] {
+            let (rows, _) = on_cluster(&table, hosts, lost_every);
+            assert!(model(&rows, &params) == expected, "{params:?} {hosts} {lost_every}");
+        }
+    }
+}
+
 #[test]
 fn a_run_that_was_cut_short_resumes_on_another_number_of_hosts() {
     let params = Params { trees: 4, max_leaves: 6, budget: 80, ..Params::of(Method::SWARM) };
@@ -345,7 +379,9 @@ fn bins_of_more_rows_than_the_sample_are_those_of_one_process() {
 #[test]
 fn what_needs_all_rows_in_one_process_is_refused() {
     let (rows, _) = on_cluster(&Table::new(0..5000, false), 2, 0);
-    for params in [Params::of(Method::PSGBDT), Params { max_bin: 0, ..greedy() }] {
+    let policy =
+        Params { rule_table: RuleTableChoice::Distinct, ..Params::of(Method::POLICY_GRADIENT) };
+    for params in [Params::of(Method::SGBDT), policy, Params { max_bin: 0, ..greedy() }] {
         let params = params.check().unwrap();
         let error = train::train(&rows, None, &params, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("cluster"), "{error}");

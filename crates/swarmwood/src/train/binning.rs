@@ -62,7 +62,10 @@ pub fn training(job: &Job<'_>, layout: Option<Layout>) -> Result<Dataset> {
         Some(layout) => layout,
         None => fit(job)?,
     };
-    layout.settle(|layout| build(job, job.rows, layout))
+    match job.rows.cluster() {
+        None => layout.settle(|layout| build(job, job.rows, layout)),
+        Some(cluster) => cluster::load(job, cluster, Arc::new(layout)),
+    }
 }
 
 fn fit(job: &Job<'_>) -> Result<Layout> {

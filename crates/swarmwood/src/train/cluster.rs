@@ -8,7 +8,7 @@ use swarmwood_learn::stats::{BackendFactory, LocalBackends, RemoteBackends};
 
 use super::Job;
 use crate::error::Violation;
-use crate::params::Method;
+use crate::params::{Method, RuleTableChoice};
 use crate::read::{ClusterPlan, RowCluster};
 use crate::{Error, Result};
 
@@ -65,6 +65,14 @@ impl<'j> JobBackends<'j> {
         }
     }
 
+    /// The data set with what must be known of all codes to choose rules from them.
+    pub(super) fn examined(&self, data: Dataset) -> Result<Dataset> {
+        match self {
+            JobBackends::Local(_) => Ok(data),
+            JobBackends::Remote(backends) => Ok(backends.examine(data)?),
+        }
+    }
+
     /// What a run on a cluster sent, as a note.
     pub(super) fn note(&self) -> Option<String> {
         let JobBackends::Remote(backends) = self else { return None };
@@ -89,8 +97,18 @@ pub(super) fn check(job: &Job<'_>) -> Result<()> {
     let params = job.params;
     let mut violations = Vec::new();
     let mut refuse = |name: &str, why: &str| violations.push(Violation::new(name, why));
-    if ![Method::GREEDY, Method::SWARM].contains(&params.method) {
-        refuse("method", "is not for rows on a cluster, which greedy and swarm can train on");
+    let sequences = [Method::SGBDT_BINS, Method::PSGBDT, Method::POLICY_GRADIENT];
+    let boosting = [Method::GREEDY, Method::SWARM];
+    if !boosting.iter().chain(&sequences).any(|method| *method == params.method) {
+        refuse(
+            "method",
+            "is not for rows on a cluster, which greedy, swarm, sgbdt-bins, psgbdt and \
+             policy-gradient can train on",
+        );
+    }
+    let is_distinct = params.rule_table == RuleTableChoice::Distinct;
+    if params.method == Method::POLICY_GRADIENT && is_distinct {
+        refuse("rule_table", "is distinct, but rows on a cluster are binned; use bins");
     }
     if params.is_linear() {
         refuse("booster", "is gblinear, which is not for rows on a cluster");

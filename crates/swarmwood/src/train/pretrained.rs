@@ -78,7 +78,7 @@ impl PretrainedSplits {
             self.splits.iter().map(|split| rule(split, &data.layout)).collect();
         let thinned = rules.iter().filter(|rule| rule.is_none()).count();
         let dropped: Vec<usize> = data.layout.constant_features().collect();
-        let seen = seen_codes(data);
+        let seen = data.seen_codes();
         let parts = |rule: &BinRule| {
             if dropped.contains(&(rule.feature as usize)) {
                 return false;
@@ -195,15 +195,4 @@ fn asks_about_missing(split: &Split) -> bool {
         Test::Above(threshold) => *threshold == f64::MAX,
         Test::In(_) => true,
     }
-}
-
-/// Which codes occur in each stored column.
-fn seen_codes(data: &Dataset) -> Vec<[bool; 256]> {
-    let mut seen = vec![[false; 256]; data.layout.columns().len()];
-    for shard in &data.shards {
-        for (seen, codes) in seen.iter_mut().zip(&shard.columns) {
-            codes.iter().for_each(|&code| seen[usize::from(code)] = true);
-        }
-    }
-    seen
 }

@@ -19,7 +19,9 @@ use swarmwood_learn::greedy;
 use swarmwood_learn::metric::EvalMetric;
 use swarmwood_learn::rule::{BinRule, Code, Cut, Rule};
 use swarmwood_learn::split::{Penalties, Ridge};
-use swarmwood_learn::stats::{ParticleCode, TrainingSet};
+use swarmwood_learn::stats::{
+    BackendFactory, LocalBackends, ParticleCode, ParticleSet, TrainingSet,
+};
 use swarmwood_model::{Body, Model, Split, Test};
 use swarmwood_papers::particle::{Evaluator, ParticleConfig, ParticleError, TreeForm};
 use swarmwood_papers::policy_gradient::{PolicyConfig, PolicyGradient, SequenceShape};
@@ -27,6 +29,7 @@ use swarmwood_papers::rule_table::RuleTable;
 use swarmwood_papers::swarm_boosting::{LocalSearchStats, SwarmConfig, SwarmFit, SwarmRun, seeds};
 
 use super::checkpoint_writer::CheckpointWriter;
+use super::cluster::JobBackends;
 use super::distinct_rows::{self, DistinctRows};
 use super::event_log::EventLog;
 use super::pretrained::PretrainedSplits;
@@ -137,8 +140,10 @@ fn train(
 }
 
 /// What a search works with.
-struct PreparedSearch<C: Code> {
+struct PreparedSearch<'j, C: Code> {
     data: Dataset<C>,
+    /// Who evaluates particles on the rows.
+    backends: JobBackends<'j>,
     table: RuleTable<C>,
     /// Positions that particles start at.
     seeds: Vec<Vec<u32>>,
@@ -155,7 +160,7 @@ struct PreparedSearch<C: Code> {
 /// Searches a prepared table.
 fn run<C: ParticleCode>(
     job: &Job<'_>,
-    mut prepared: PreparedSearch<C>,
+    mut prepared: PreparedSearch<'_, C>,
     engine: SequenceEngine,
     observer: &mut dyn FnMut(&Event),
 ) -> Result<TrainResult> {
@@ -173,7 +178,8 @@ fn run<C: ParticleCode>(
     let (found, events) =
         search(job, &prepared, engine, checkpoints.as_ref(), observer, &mut warnings)?;
     let train_seconds = prepared.started.elapsed().as_secs_f64();
-    let (swarm, notes) = report(job, space, &found, &events);
+    let (swarm, mut notes) = report(job, space, &found, &events);
+    notes.extend(prepared.backends.note());
 
     let mut model = job.model(found.ensemble.base, Body::Trees(found.ensemble.members));
     name_pretrained(&mut model, job);
@@ -212,14 +218,14 @@ fn run<C: ParticleCode>(
 /// Runs the engine.
 fn search<C: ParticleCode>(
     job: &Job<'_>,
-    prepared: &PreparedSearch<C>,
+    prepared: &PreparedSearch<'_, C>,
     engine: SequenceEngine,
     checkpoints: Option<&CheckpointWriter<'_>>,
     observer: &mut dyn FnMut(&Event),
     warnings: &mut Vec<Message>,
 ) -> Result<(SwarmFit, EventLog)> {
-    let PreparedSearch { data, table, seeds, .. } = prepared;
-    let evaluator = evaluator(job, data, table, job.context())?;
+    let PreparedSearch { data, backends, table, seeds, .. } = prepared;
+    let evaluator = evaluator(job, (data, table), backends, job.context())?;
     match engine {
         SequenceEngine::Swarm => {
             let config = swarm_config(job.params);
@@ -291,12 +297,12 @@ fn form(job: &Job<'_>) -> TreeForm {
 }
 
 /// The boundaries of bins, or the splits of a model.
-fn prepare_bins(
-    job: &Job<'_>,
+fn prepare_bins<'j>(
+    job: &Job<'j>,
     rules: RuleSource,
     started: Instant,
     observer: &mut dyn FnMut(&Event),
-) -> Result<PreparedSearch<u8>> {
+) -> Result<PreparedSearch<'j, u8>> {
     let pretrained = job
         .options
         .pretrained
@@ -306,6 +312,8 @@ fn prepare_bins(
     let layout = pretrained.as_ref().map(|pretrained| pretrained.layout(job));
     let data = binning::training(job, layout)?;
     job.check_targets(data.target.iter())?;
+    let backends = JobBackends::new(job, &data);
+    let data = backends.examined(data)?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
 
@@ -319,8 +327,9 @@ fn prepare_bins(
             table
         }
         (RuleSource::Pretrained, None) => {
-            let table =
-                RuleTable::pretrained(&data, &grow(job, &data, TreeForm::Free, 1.0, observer)?);
+            let form = TreeForm::Free;
+            let grown = grow(job, (&data, backends.factory()), form, 1.0, observer)?;
+            let table = RuleTable::pretrained(&data, &grown);
             if table.is_empty() {
                 warnings.push(NO_SPLIT.into());
             }
@@ -330,7 +339,7 @@ fn prepare_bins(
     };
     let mut seeds = Vec::new();
     if job.params.greedy_seed {
-        let grown = grow_seed(job, &data, observer)?;
+        let grown = grow_seed(job, (&data, backends.factory()), observer)?;
         table = table.with(seeds::rules(&grown));
         let number = |rule: &BinRule| table.index_of(rule);
         seeds.extend(seeds::sequence(&grown, number, form(job), job.params.depth));
@@ -339,6 +348,7 @@ fn prepare_bins(
     let distinct_values = None;
     Ok(PreparedSearch {
         data,
+        backends,
         table,
         seeds,
         distinct_values,
@@ -350,12 +360,12 @@ fn prepare_bins(
 }
 
 /// Every distinct value.
-fn prepare_distinct<C: Code>(
-    job: &Job<'_>,
+fn prepare_distinct<'j, C: Code>(
+    job: &Job<'j>,
     (data, values): (Dataset<C>, u64),
     started: Instant,
     observer: &mut dyn FnMut(&Event),
-) -> Result<PreparedSearch<C>> {
+) -> Result<PreparedSearch<'j, C>> {
     job.check_targets(data.target.iter())?;
     let bin_seconds = started.elapsed().as_secs_f64();
     let started = Instant::now();
@@ -366,7 +376,7 @@ fn prepare_distinct<C: Code>(
     if job.params.greedy_seed {
         // Trees grow from histograms, and those have bins.
         let bins = binning::training(job, None)?;
-        let grown = grow_seed(job, &bins, observer)?;
+        let grown = grow_seed(job, (&bins, &LocalBackends), observer)?;
         let rule = |rule: &BinRule| exact_rule(&bins.layout.split(rule), &data.layout);
         table = table.with(seeds::rules(&grown).filter_map(|binned| rule(&binned)));
         let number = |binned: &BinRule| rule(binned).and_then(|rule| table.index_of(&rule));
@@ -374,6 +384,7 @@ fn prepare_distinct<C: Code>(
     }
     Ok(PreparedSearch {
         data,
+        backends: JobBackends::Local(LocalBackends),
         table,
         seeds,
         distinct_values: Some(values),
@@ -405,18 +416,18 @@ fn exact_rule<C: Code>(split: &Split, layout: &Layout) -> Option<Rule<C>> {
 /// The greedy trees that a particle starts at.
 fn grow_seed(
     job: &Job<'_>,
-    data: &Dataset,
+    rows: (&Dataset, &dyn BackendFactory),
     observer: &mut dyn FnMut(&Event),
 ) -> Result<Vec<BinnedTree>> {
     let form = form(job);
     if form == TreeForm::Oblivious {
-        trees::check_memory(job.params, data)?;
+        trees::check_memory(job.params, rows.0)?;
     }
-    grow(job, data, form, job.params.lambda, observer)
+    grow(job, rows, form, job.params.lambda, observer)
 }
 
 /// Refuses a local search whose sums by leaf and value could not be held in memory.
-fn check_local_search<C: Code>(job: &Job<'_>, prepared: &PreparedSearch<C>) -> Result<()> {
+fn check_local_search<C: Code>(job: &Job<'_>, prepared: &PreparedSearch<'_, C>) -> Result<()> {
     let depth = job.params.depth;
     for group in prepared.table.groups() {
         let bins = prepared.data.layout.features()[group.feature as usize].bins();
@@ -439,7 +450,7 @@ fn check_local_search<C: Code>(job: &Job<'_>, prepared: &PreparedSearch<C>) -> R
 /// A greedy ensemble of the size that is searched for.
 pub(super) fn grow(
     job: &Job<'_>,
-    data: &Dataset,
+    (data, backends): (&Dataset, &dyn BackendFactory),
     form: TreeForm,
     lambda: f64,
     observer: &mut dyn FnMut(&Event),
@@ -465,7 +476,7 @@ pub(super) fn grow(
     let run = job.budget.clone();
     let budget = Budget::unlimited().with_interrupt(move || run.is_interrupted());
     let context = Context { pool: job.pool, budget: &budget };
-    let set = TrainingSet::new(data, None, job.objective);
+    let set = TrainingSet { backends, ..TrainingSet::new(data, None, job.objective) };
     Ok(greedy::train(set, &settings, context, &mut pretraining)?.trees)
 }
 
@@ -481,8 +492,8 @@ fn fitness(job: &Job<'_>) -> EvalMetric {
 
 fn evaluator<'a, C: ParticleCode>(
     job: &'a Job<'_>,
-    data: &'a Dataset<C>,
-    table: &'a RuleTable<C>,
+    (data, table): (&'a Dataset<C>, &'a RuleTable<C>),
+    backends: &'a JobBackends<'_>,
     context: Context<'a>,
 ) -> Result<Evaluator<'a>> {
     let params = job.params;
@@ -495,7 +506,9 @@ fn evaluator<'a, C: ParticleCode>(
         fitness: fitness(job),
         memory: KEPT_BYTES,
     };
-    Evaluator::new(data, table, job.objective, config, context).map_err(|error| match error {
+    let set = ParticleSet::new(data, table.rules(), job.objective, config);
+    let made = Evaluator::with_backends(set, context, backends.factory());
+    made.map_err(|error| match error {
         ParticleError::Backend(error) => error.into(),
         // Trees and depth were checked with the parameters; the target was not known then.
         other => Error::Parameters(vec![Violation::new("fitness", other.to_string())]),

@@ -8,6 +8,7 @@ use swarmwood_learn::plan::TaskLog;
 use swarmwood_learn::rank_table::RankTable;
 use swarmwood_learn::rank_tree::{ClassifierTree, NodeFit, fit_nodes};
 use swarmwood_learn::rule::BinRule;
+use swarmwood_learn::stats::LocalBackends;
 use swarmwood_model::{Split, TargetKind};
 use swarmwood_papers::class_fitness::{ClassFitness, FitnessMeasure};
 use swarmwood_papers::full_tree::split_points::{self, MoveProbabilities, SplitPoints};
@@ -218,7 +219,8 @@ fn fitness(params: &Params) -> FitnessMeasure {
 /// The splits of a greedy ensemble that is grown for them.
 pub(super) fn pretrain(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<Vec<Split>> {
     let data = binning::training(job, None)?;
-    let grown = published::grow(job, &data, TreeForm::Free, job.params.lambda, observer)?;
+    let grown =
+        published::grow(job, (&data, &LocalBackends), TreeForm::Free, job.params.lambda, observer)?;
     let mut rules: Vec<BinRule> =
         grown.iter().flat_map(|tree| &tree.nodes).map(|node| node.rule).collect();
     if rules.is_empty() {

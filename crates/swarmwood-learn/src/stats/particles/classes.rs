@@ -25,22 +25,22 @@ const JOINT: usize = 64;
 
 /// Columns that rows are summed by together.
 #[derive(Debug)]
-pub(super) struct ClassedGroup<C> {
+pub(in crate::stats) struct ClassedGroup<C> {
     /// How many joint classes there are, at most as many as codes.
-    pub(super) classes: usize,
+    pub(in crate::stats) classes: usize,
     /// The columns, at least one.
-    pub(super) columns: Vec<ClassedColumn<C>>,
+    pub(in crate::stats) columns: Vec<ClassedColumn<C>>,
     /// The joint class of every row, shard after shard.
-    pub(super) rows: Vec<AlignedVec<C>>,
+    pub(in crate::stats) rows: Vec<AlignedVec<C>>,
 }
 
 /// One column that some rule asks about.
 #[derive(Debug)]
-pub(super) struct ClassedColumn<C> {
+pub(in crate::stats) struct ClassedColumn<C> {
     column: usize,
     class_of: Vec<C>,
     /// How many classes there are, at most as many as codes.
-    pub(super) classes: usize,
+    pub(in crate::stats) classes: usize,
     /// How far joint classes lie apart that differ by one in the class of this column.
     pub(super) stride: usize,
     /// The rules that ask about it.
@@ -49,7 +49,7 @@ pub(super) struct ClassedColumn<C> {
 
 /// A rule as a question about classes.
 #[derive(Debug, PartialEq)]
-pub(super) struct ClassedRule {
+pub(in crate::stats) struct ClassedRule {
     /// Its number in the table.
     pub(super) number: usize,
     /// The classes that go right, in runs.
@@ -58,7 +58,7 @@ pub(super) struct ClassedRule {
 
 /// The columns that the questions ask about, in their order; `codes` says how many codes a column
 /// has.
-pub(super) fn groups<C: Code>(
+pub(in crate::stats) fn groups<C: Code>(
     questions: &[RuleTest<C>],
     codes: impl Fn(usize) -> usize + Sync,
     rows: &[Arc<ParticleRows<C>>],

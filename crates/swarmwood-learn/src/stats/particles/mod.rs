@@ -7,29 +7,28 @@
 
 mod classes;
 mod fitness;
+mod frame;
 mod replace;
 mod rows;
 
 use std::sync::Arc;
 
-use swarmwood_model::{Leaf, Split};
+use swarmwood_model::Split;
 
 use super::backend::{Backend, BackendError};
 use super::factory::{BackendFactory, LocalBackends};
-use super::message::{DataDescription, ParticleFitness, Reply, Work};
-use crate::bins::Layout;
-use crate::bins::layout::FeaturePlace;
+use super::message::{ParticleFitness, Reply, Work};
 use crate::context::Context;
-use crate::dataset::{Dataset, Plan};
-use crate::kernels::leaf_values::LeafValues;
+use crate::dataset::Dataset;
 use crate::kernels::particle::RuleTest;
 use crate::metric::{EvalMetric, Partial};
 use crate::objective::Objective;
-use crate::objective::order::weighted_quantile;
 use crate::pool::even_ranges;
-use crate::rule::{Code, Cut, Rule};
-use classes::ClassedGroup;
-use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
+use crate::rule::{Code, Rule};
+pub(super) use classes::{ClassedGroup, groups};
+pub(super) use frame::{ParticleFrame, ParticleLeaves, question};
+pub(super) use replace::{TreeRows, add_sums};
+pub(super) use rows::{ParticleRows, ParticleShard, RoundPass, RoundValues};
 
 /// The shape of a particle's trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -200,28 +199,14 @@ struct LocalParticles<'a, C> {
     classed: Vec<ClassedGroup<C>>,
 }
 
-/// What all evaluations share.
-struct ParticleFrame<'a, C> {
-    context: Context<'a>,
-    objective: &'a dyn Objective,
-    layout: &'a Layout,
-    plan: Plan,
-    questions: Vec<RuleTest<C>>,
-    config: ParticleConfig,
-    base: Vec<f64>,
-    shift: f64,
-}
-
 /// Memory of one evaluation, and what the last particle left there.
 #[derive(Debug)]
 struct EvaluationLane<C> {
     parts: Vec<ParticleShard<C>>,
     /// The last particle; empty before the first.
     last: Vec<u32>,
-    /// Its sums of derivatives by leaf, tree after tree.
-    sums: Vec<[f64; 2]>,
     /// Its leaves.
-    leaves: Vec<Leaf>,
+    leaves: ParticleLeaves,
     /// Its fitness.
     fitness: f64,
     /// The leaf numbers of how many rounds are still there.
@@ -231,21 +216,10 @@ struct EvaluationLane<C> {
 impl<'a, C: Code> LocalParticles<'a, C> {
     /// Prepares the rows of a data set.
     fn new(coded: CodedData<'a, C>, set: ParticleSet<'a>, context: Context<'a>) -> Self {
-        let (CodedData { data, rules }, ParticleSet { objective, config, .. }) = (coded, set);
-        let target: Vec<f64> =
-            data.target.iter().map(|target| objective.transform_target(target)).collect();
-        let base = objective.start(&target, &data.weight.to_vec());
-        // Losses of the difference alone are learnt around zero, where `f32` is finest.
-        let shift = if objective.shift_invariant() { base[0] } else { 0.0 };
-        let target: Vec<f32> = target.iter().map(|&y| (y - shift) as f32).collect();
-        let weight: Vec<f32> = data.weight.iter().map(|weight| weight as f32).collect();
-        let (layout, plan) = (&*data.layout, data.plan);
-        let questions = rules.iter().map(|rule| question(layout, rule)).collect();
-        let frame =
-            ParticleFrame { context, objective, layout, plan, questions, config, base, shift };
-
-        let (targets, weights) = (data.plan.deal(&target), data.plan.deal(&weight));
-        let start: Vec<f32> = (0..frame.outputs()).map(|output| frame.start(output)).collect();
+        let frame = ParticleFrame::new(coded, set, context);
+        let (data, objective) = (coded.data, set.objective);
+        let (targets, weights) = frame.dealt(&data.target, &data.weight);
+        let start = frame.starts();
         let rows = context.pool.map(data.plan.shards, |shard| {
             let (target, weight) = (targets[shard].clone(), weights[shard].clone());
             let binned = data.shards[shard].clone();
@@ -261,13 +235,11 @@ impl<'a, C: Code> LocalParticles<'a, C> {
         let outputs = self.frame.outputs();
         let each = self.frame.plan.rows.max(1) * outputs * self.frame.context.pool.threads();
         let layers = (config.memory / each).clamp(1, config.trees);
-        let leaves = (config.trees * outputs) << config.depth;
         let part = |rows: &Arc<ParticleRows<C>>| ParticleShard::new(rows.clone(), outputs, layers);
         self.lanes.push(EvaluationLane {
             parts: self.rows.iter().map(part).collect(),
             last: Vec::new(),
-            sums: vec![[0.0; 2]; leaves],
-            leaves: vec![Leaf { value: 0.0, cover: 0.0 }; leaves],
+            leaves: self.frame.no_leaves(),
             fitness: f64::NAN,
             kept: if layers < config.trees { layers - 1 } else { layers },
         });
@@ -335,11 +307,7 @@ impl<'a, C: Code> LocalParticles<'a, C> {
 
     fn execute(&mut self, work: &Work) -> Result<Reply, BackendError> {
         match work {
-            Work::Describe {} => {
-                let ParticleFrame { plan, base, shift, .. } = &self.frame;
-                let data = DataDescription { rows: plan.rows, base: base.clone(), shift: *shift };
-                Ok(Reply::Description { data })
-            }
+            Work::Describe {} => Ok(Reply::Description { data: self.frame.description() }),
             Work::EvaluateParticles { sequences, with_leaves } => {
                 sequences.iter().try_for_each(|sequence| self.frame.check(work, sequence))?;
                 Ok(Reply::Particles { particles: self.evaluate_all(sequences, *with_leaves) })
@@ -347,7 +315,7 @@ impl<'a, C: Code> LocalParticles<'a, C> {
             Work::EvaluateParticle { sequence } => {
                 self.frame.check(work, sequence)?;
                 let particle = self.evaluate(sequence, true);
-                Ok(Reply::Particle { particle, sums: self.lanes[0].sums.clone() })
+                Ok(Reply::Particle { particle, sums: self.lanes[0].leaves.sums.clone() })
             }
             Work::MeasureParticle { sequence, fitness } => {
                 self.frame.check(work, sequence)?;
@@ -359,10 +327,7 @@ impl<'a, C: Code> LocalParticles<'a, C> {
             }
             Work::ParticleReplacements { sequence, tree } => {
                 self.frame.check(work, sequence)?;
-                if *tree >= self.frame.config.trees * self.frame.outputs() {
-                    let number = *tree;
-                    return Err(BackendError::Unknown { work: work.name(), what: "tree", number });
-                }
+                self.frame.check_tree(work, *tree)?;
                 Ok(Reply::Replacements { gains: self.replacements(sequence, *tree) })
             }
             _ => Err(BackendError::Unsupported { work: work.name() }),
@@ -380,38 +345,6 @@ impl<C: Code> Backend for LocalParticles<'_, C> {
 }
 
 impl<C: Code> ParticleFrame<'_, C> {
-    fn outputs(&self) -> usize {
-        self.base.len()
-    }
-
-    /// Rules of a tree.
-    fn each_tree(&self) -> usize {
-        self.config.form.rules(self.config.depth)
-    }
-
-    /// Rules of a round.
-    fn each_round(&self) -> usize {
-        self.outputs() * self.each_tree()
-    }
-
-    /// The score of an output that every row starts from.
-    fn start(&self, output: usize) -> f32 {
-        (self.base[output] - self.shift) as f32
-    }
-
-    /// Refuses sequences of another length, and numbers without a rule.
-    fn check(&self, work: &Work, sequence: &[u32]) -> Result<(), BackendError> {
-        let unknown = |what, number| BackendError::Unknown { work: work.name(), what, number };
-        if sequence.len() != self.config.trees * self.each_round() {
-            return Err(unknown("position", sequence.len()));
-        }
-        let rules = self.questions.len();
-        match sequence.iter().find(|&&index| index as usize >= rules) {
-            Some(&index) => Err(unknown("rule", index as usize)),
-            None => Ok(()),
-        }
-    }
-
     /// Evaluates a checked particle.
     fn evaluate(
         &self,
@@ -428,7 +361,7 @@ impl<C: Code> ParticleFrame<'_, C> {
                 // up from the start.
                 let missing = if round == reused { 0..round } else { round - 1..round };
                 let pending: Vec<(usize, RoundValues)> =
-                    missing.map(|round| (round, self.values(lane, round))).collect();
+                    missing.map(|round| (round, self.values(&lane.leaves, round))).collect();
                 let question = |&index: &u32| &self.questions[index as usize];
                 let trees =
                     sequence[round * each..(round + 1) * each].chunks_exact(self.each_tree());
@@ -438,9 +371,9 @@ impl<C: Code> ParticleFrame<'_, C> {
                 let step =
                     RoundPass { round, form, leaves, questions: &questions, pending: &pending };
                 self.context.pool.each(&mut lane.parts, |_, part| part.pass(&step, self.objective));
-                self.settle(lane, round);
+                self.settle_lane(lane, round);
             }
-            let values = self.values(lane, rounds - 1);
+            let values = self.values(&lane.leaves, rounds - 1);
             self.context.pool.each(&mut lane.parts, |_, part| {
                 part.finish(rounds - 1, &values, fitness, self.objective)
             });
@@ -450,55 +383,18 @@ impl<C: Code> ParticleFrame<'_, C> {
             lane.last.clear();
             lane.last.extend_from_slice(sequence);
         }
-        let leaves = if with_leaves { lane.leaves.clone() } else { Vec::new() };
+        let leaves = if with_leaves { lane.leaves.leaves.clone() } else { Vec::new() };
         ParticleFitness { fitness: lane.fitness, leaves, reused }
     }
 
-    /// Where the leaves of a round's trees stand.
-    fn leaves_of(&self, round: usize) -> std::ops::Range<usize> {
-        let (outputs, depth) = (self.outputs(), self.config.depth);
-        (round * outputs) << depth..((round + 1) * outputs) << depth
-    }
-
-    /// Leaf values of a round as scores are added: with the start value in those of the first.
-    fn values(&self, lane: &EvaluationLane<C>, round: usize) -> RoundValues {
-        let trees =
-            lane.leaves[self.leaves_of(round)].chunks_exact(1 << self.config.depth).enumerate();
-        let tree = |(output, leaves): (usize, &[Leaf])| {
-            let start = if round == 0 { self.start(output) } else { 0.0 };
-            LeafValues::new(leaves.iter().map(|leaf| start + leaf.value as f32))
-        };
-        trees.map(tree).collect()
-    }
-
     /// Merges the sums of a round in shard order and sets its leaves.
-    fn settle(&self, lane: &mut EvaluationLane<C>, round: usize) {
-        let ParticleConfig { learning_rate, lambda, .. } = self.config;
-        let own = self.leaves_of(round);
-        let sums = &mut lane.sums[own.clone()];
-        sums.fill([0.0; 2]);
-        for part in &lane.parts {
-            sums.iter_mut()
-                .zip(&part.sums)
-                .for_each(|(sum, part)| *sum = [sum[0] + part[0], sum[1] + part[1]]);
-        }
-        for (leaf, sums) in lane.leaves[own.clone()].iter_mut().zip(sums.iter()) {
-            *leaf = newton(sums, lambda);
-        }
-        if let Some(alpha) = self.objective.leaf_quantile() {
-            self.settle_quantiles(lane, round, alpha);
-        }
-        lane.leaves[own].iter_mut().for_each(|leaf| leaf.value *= learning_rate);
-    }
-
-    /// Leaf values of losses whose Newton step is a poor one; all of them have a single output.
-    fn settle_quantiles(&self, lane: &mut EvaluationLane<C>, round: usize, alpha: f64) {
-        let own = self.leaves_of(round);
-        let mut residuals: Vec<Vec<(f32, f32)>> = vec![Vec::new(); own.len()];
-        lane.parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
-        for (leaf, residuals) in lane.leaves[own].iter_mut().zip(&mut residuals) {
-            leaf.value = weighted_quantile(residuals, alpha).unwrap_or(0.0);
-        }
+    fn settle_lane(&self, lane: &mut EvaluationLane<C>, round: usize) {
+        let EvaluationLane { parts, leaves, .. } = lane;
+        self.settle(leaves, round, parts.iter().map(|part| &part.sums[..]), || {
+            let mut residuals = self.no_residuals(round);
+            parts.iter().for_each(|part| part.residuals(round, self.start(0), &mut residuals));
+            residuals
+        });
     }
 }
 
@@ -511,31 +407,6 @@ impl<C> EvaluationLane<C> {
         }
         let pairs = self.last.chunks_exact(each).zip(sequence.chunks_exact(each));
         pairs.take(self.kept).take_while(|(last, new)| last == new).count()
-    }
-}
-
-/// A rule as a question about stored codes.
-fn question<C: Code>(layout: &Layout, rule: &Rule<C>) -> RuleTest<C> {
-    match (layout.places()[rule.feature as usize], &rule.cut) {
-        (FeaturePlace::Alone { column }, Cut::Above(last)) => {
-            RuleTest::above(column, *last, rule.missing_right)
-        }
-        _ => {
-            let (column, right) = layout.sides(rule);
-            RuleTest::of_sides(column, &right)
-        }
-    }
-}
-
-/// A leaf's Newton value `-G / (H + λ)`. A leaf without rows, or with derivatives beyond all
-/// numbers, adds nothing.
-fn newton(&[g, h]: &[f64; 2], lambda: f64) -> Leaf {
-    let divisor = h + lambda;
-    let value = -g / divisor;
-    if divisor > 0.0 && value.is_finite() && h.is_finite() {
-        Leaf { value, cover: h }
-    } else {
-        Leaf { value: 0.0, cover: 0.0 }
     }
 }
 

@@ -13,22 +13,61 @@ use super::{LocalParticles, ParticleFrame};
 use crate::kernels::aligned::AlignedVec;
 use crate::kernels::cells::{CellSums, LANES, LeafRule, rule_worths};
 use crate::kernels::particle::{DerivativePair, RuleTest};
+use crate::objective::Objective;
 use crate::rule::Code;
 
 /// Sums of second derivatives below this share of all are rounding.
 const ROUNDING: f64 = 1e-13;
 
 /// Leaf numbers and derivatives of one shard's rows before a tree.
-struct TreeRows {
+pub(in crate::stats) struct TreeRows {
     leaf: AlignedVec<u8>,
     pairs: AlignedVec<DerivativePair>,
+}
+
+impl TreeRows {
+    /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of
+    /// its output there. `trees` are the questions of all trees up to the end of that round.
+    pub(in crate::stats) fn new<C: Code>(
+        rows: &ParticleRows<C>,
+        trees: &[Vec<&RuleTest<C>>],
+        before: &[RoundValues],
+        output: usize,
+        objective: &dyn Objective,
+    ) -> Self {
+        let count = rows.binned.rows;
+        let (mut leaf, mut pairs) = (AlignedVec::zeroed(count), AlignedVec::zeroed(count));
+        rows.before(trees, before, output, objective, &mut leaf, &mut pairs);
+        TreeRows { leaf, pairs }
+    }
+
+    /// The sums by cell and joint class of the group's columns; `class` are the joint classes of the
+    /// rows.
+    pub(in crate::stats) fn sums<C: Code>(
+        &self,
+        cells: usize,
+        classes: usize,
+        class: &[C],
+    ) -> Vec<[f64; 2]> {
+        let mut sums = CellSums::default();
+        sums.clear(cells, classes);
+        sums.add(&self.leaf, class, &self.pairs);
+        sums.merged().to_vec()
+    }
+}
+
+/// Adds the sums of one shard to those of the shards before.
+pub(in crate::stats) fn add_sums(mut all: Vec<[f64; 2]>, part: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
+    for (sum, part) in all.iter_mut().zip(part) {
+        *sum = [sum[0] + part[0], sum[1] + part[1]];
+    }
+    all
 }
 
 impl<C: Code> LocalParticles<'_, C> {
     /// What an oblivious tree gains with each level replaced by each rule: level after level, rule
     /// after rule.
     pub(super) fn replacements(&mut self, sequence: &[u32], tree: usize) -> Vec<f64> {
-        let depth = self.frame.config.depth;
         self.evaluate(sequence, false);
         if self.classed.is_empty() {
             let columns = self.frame.layout.columns();
@@ -36,10 +75,10 @@ impl<C: Code> LocalParticles<'_, C> {
             let (questions, pool) = (&self.frame.questions, self.frame.context.pool);
             self.classed = classes::groups(questions, codes, &self.rows, pool);
         }
-        let (frame, rules) = (&self.frame, self.frame.questions.len());
+        let frame = &self.frame;
         let (round, output) = (tree / frame.outputs(), tree % frame.outputs());
         let before: Vec<RoundValues> =
-            (0..round).map(|round| frame.values(&self.lanes[0], round)).collect();
+            (0..round).map(|round| frame.values(&self.lanes[0].leaves, round)).collect();
         let shards: Vec<TreeRows> = frame
             .context
             .pool
@@ -48,18 +87,7 @@ impl<C: Code> LocalParticles<'_, C> {
             .context
             .pool
             .map(self.classed.len(), |at| frame.worths(&self.classed[at], &shards));
-        let mut worth = vec![0.0; depth * rules];
-        for (group, worths) in self.classed.iter().zip(groups) {
-            let numbers =
-                group.columns.iter().flat_map(|column| &column.rules).map(|rule| rule.number);
-            for (number, worths) in numbers.zip(worths.chunks_exact(depth)) {
-                worths
-                    .iter()
-                    .enumerate()
-                    .for_each(|(level, &value)| worth[level * rules + number] = value);
-            }
-        }
-        worth
+        frame.by_level(&self.classed, groups)
     }
 }
 
@@ -78,32 +106,49 @@ impl<C: Code> ParticleFrame<'_, C> {
             .take((before.len() + 1) * self.outputs())
             .map(|tree| tree.iter().map(|&index| &self.questions[index as usize]).collect())
             .collect();
-        let mut rows_of = TreeRows {
-            leaf: AlignedVec::zeroed(rows.binned.rows),
-            pairs: AlignedVec::zeroed(rows.binned.rows),
-        };
-        rows.before(
-            &questions,
-            before,
-            output,
-            self.objective,
-            &mut rows_of.leaf,
-            &mut rows_of.pairs,
-        );
-        rows_of
+        TreeRows::new(rows, &questions, before, output, self.objective)
     }
 
     /// What the tree is worth with each rule of a group's columns at each level: rule after rule,
     /// level after level.
     fn worths(&self, group: &ClassedGroup<C>, shards: &[TreeRows]) -> Vec<f64> {
         let cells = 1 << self.config.depth;
-        let mut sums = CellSums::default();
-        sums.clear(cells, group.classes);
-        for (shard, class) in shards.iter().zip(&group.rows) {
-            sums.add(&shard.leaf, class, &shard.pairs);
-        }
-        let sums = sums.merged();
+        let of_shard =
+            |(shard, class): (&TreeRows, &AlignedVec<C>)| shard.sums(cells, group.classes, class);
+        let sums = shards.iter().zip(&group.rows).map(of_shard).reduce(add_sums);
+        self.worths_of(group, &sums.unwrap_or_default())
+    }
+
+    /// The same, given the sums by cell and joint class.
+    pub(in crate::stats) fn worths_of(
+        &self,
+        group: &ClassedGroup<C>,
+        sums: &[[f64; 2]],
+    ) -> Vec<f64> {
+        let cells = 1 << self.config.depth;
         group.columns.iter().flat_map(|column| self.column_worths(column, sums, cells)).collect()
+    }
+
+    /// What the tree is worth, level after level and rule after rule, given what the rules of each
+    /// group say.
+    pub(in crate::stats) fn by_level(
+        &self,
+        classed: &[ClassedGroup<C>],
+        groups: Vec<Vec<f64>>,
+    ) -> Vec<f64> {
+        let (depth, rules) = (self.config.depth, self.questions.len());
+        let mut worth = vec![0.0; depth * rules];
+        for (group, worths) in classed.iter().zip(groups) {
+            let numbers =
+                group.columns.iter().flat_map(|column| &column.rules).map(|rule| rule.number);
+            for (number, worths) in numbers.zip(worths.chunks_exact(depth)) {
+                worths
+                    .iter()
+                    .enumerate()
+                    .for_each(|(level, &value)| worth[level * rules + number] = value);
+            }
+        }
+        worth
     }
 
     /// The same for one column, given the sums by cell and joint class.

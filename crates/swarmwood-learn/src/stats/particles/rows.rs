@@ -25,18 +25,18 @@ use crate::rule::Code;
 
 /// What no particle changes.
 #[derive(Debug)]
-pub(super) struct ParticleRows<C> {
-    pub(super) binned: Arc<BinnedShard<C>>,
-    pub(super) target: AlignedVec<f32>,
-    pub(super) weight: Vec<f32>,
+pub(in crate::stats) struct ParticleRows<C> {
+    pub(in crate::stats) binned: Arc<BinnedShard<C>>,
+    pub(in crate::stats) target: AlignedVec<f32>,
+    pub(in crate::stats) weight: Vec<f32>,
     /// Derivatives at the start values: those of every particle's first round.
-    pub(super) first: AlignedVec<DerivativePair>,
+    pub(in crate::stats) first: AlignedVec<DerivativePair>,
     /// Sum of weights.
-    pub(super) total: f64,
+    pub(in crate::stats) total: f64,
 }
 
 impl<C: Code> ParticleRows<C> {
-    pub(super) fn new(
+    pub(in crate::stats) fn new(
         binned: Arc<BinnedShard<C>>,
         target: Vec<f32>,
         weight: Vec<f32>,
@@ -78,7 +78,7 @@ impl<C: Code> ParticleRows<C> {
     /// Leaf numbers in one tree of the round after those whose values are given, and derivatives of
     /// its output there. `trees` are the questions of all oblivious trees up to the end of that
     /// round.
-    pub(super) fn before(
+    pub(in crate::stats) fn before(
         &self,
         trees: &[Vec<&RuleTest<C>>],
         values: &[RoundValues],
@@ -140,7 +140,7 @@ fn derive_all(
 
 /// What one evaluation writes.
 #[derive(Debug)]
-pub(super) struct ParticleShard<C> {
+pub(in crate::stats) struct ParticleShard<C> {
     rows: Arc<ParticleRows<C>>,
     /// Scores after the rounds whose values were added last.
     scores: AlignedVec<f32>,
@@ -150,30 +150,30 @@ pub(super) struct ParticleShard<C> {
     pairs: AlignedVec<DerivativePair>,
     block_sums: BlockSums,
     /// Sums of derivatives by leaf of the latest round, output after output.
-    pub(super) sums: Vec<[f64; 2]>,
+    pub(in crate::stats) sums: Vec<[f64; 2]>,
     /// What the last evaluation measured.
-    pub(super) measured: f64,
+    pub(in crate::stats) measured: f64,
 }
 
 /// Leaf values of the trees of one round; those of a first round include the start.
-pub(super) type RoundValues = Vec<LeafValues>;
+pub(in crate::stats) type RoundValues = Vec<LeafValues>;
 
 /// A pass over the rows for one round.
-pub(super) struct RoundPass<'a, C> {
+pub(in crate::stats) struct RoundPass<'a, C> {
     /// How many rounds come before it.
-    pub(super) round: usize,
+    pub(in crate::stats) round: usize,
     /// The shape of its trees.
-    pub(super) form: TreeForm,
+    pub(in crate::stats) form: TreeForm,
     /// Leaves of a tree.
-    pub(super) leaves: usize,
+    pub(in crate::stats) leaves: usize,
     /// The rules of its trees, one tree per output.
-    pub(super) questions: &'a [Vec<&'a RuleTest<C>>],
+    pub(in crate::stats) questions: &'a [Vec<&'a RuleTest<C>>],
     /// Leaf values of the rounds before that are not in the scores yet.
-    pub(super) pending: &'a [(usize, RoundValues)],
+    pub(in crate::stats) pending: &'a [(usize, RoundValues)],
 }
 
 impl<C: Code> ParticleShard<C> {
-    pub(super) fn new(rows: Arc<ParticleRows<C>>, outputs: usize, layers: usize) -> Self {
+    pub(in crate::stats) fn new(rows: Arc<ParticleRows<C>>, outputs: usize, layers: usize) -> Self {
         let count = rows.binned.rows;
         ParticleShard {
             scores: AlignedVec::zeroed(count * outputs),
@@ -187,7 +187,7 @@ impl<C: Code> ParticleShard<C> {
     }
 
     /// Sum of the rows' weights.
-    pub(super) fn total(&self) -> f64 {
+    pub(in crate::stats) fn total(&self) -> f64 {
         self.rows.total
     }
 
@@ -197,12 +197,12 @@ impl<C: Code> ParticleShard<C> {
     }
 
     /// Scores after all rounds that were added.
-    pub(super) fn scores(&self) -> &[f32] {
+    pub(in crate::stats) fn scores(&self) -> &[f32] {
         &self.scores
     }
 
     /// Sums the derivatives by leaf of a round's trees.
-    pub(super) fn pass(&mut self, step: &RoundPass<'_, C>, objective: &dyn Objective) {
+    pub(in crate::stats) fn pass(&mut self, step: &RoundPass<'_, C>, objective: &dyn Objective) {
         let rows = self.rows.clone();
         self.sums.clear();
         self.sums.resize(step.leaves * step.questions.len(), [0.0; 2]);
@@ -251,7 +251,7 @@ impl<C: Code> ParticleShard<C> {
     }
 
     /// Adds the last round to the scores and measures them.
-    pub(super) fn finish(
+    pub(in crate::stats) fn finish(
         &mut self,
         round: usize,
         values: &RoundValues,
@@ -286,7 +286,7 @@ impl<C: Code> ParticleShard<C> {
     }
 
     /// The weighted sum that a fitness is made of, over all rows, after the rounds that were added.
-    pub(super) fn measure(&self, fitness: EvalMetric, objective: &dyn Objective) -> f64 {
+    pub(in crate::stats) fn measure(&self, fitness: EvalMetric, objective: &dyn Objective) -> f64 {
         if objective.outputs() > 1 {
             // The scores of a block do not lie beside each other; those of the shard do.
             return fitness_sum(
@@ -313,7 +313,12 @@ impl<C: Code> ParticleShard<C> {
 
     /// Appends residuals and weights of every row to those of its leaf in the latest tree, that of
     /// `round`; for losses of a single output.
-    pub(super) fn residuals(&self, round: usize, start: f32, into: &mut [Vec<(f32, f32)>]) {
+    pub(in crate::stats) fn residuals(
+        &self,
+        round: usize,
+        start: f32,
+        into: &mut [Vec<(f32, f32)>],
+    ) {
         let scores = if round == 0 { &[][..] } else { &self.scores[..] };
         let leaves = &self.layers[self.layer(round)];
         for (row, (&leaf, &target)) in leaves.iter().zip(self.rows.target.iter()).enumerate() {

@@ -280,7 +280,7 @@ impl<'a> Remote<'a> {
                 Ok(Reply::Value { value: Some(metric.finish(all)) })
             }
             Pending::Scores { metric } => {
-                let scores = self.gathered(replies)?;
+                let scores = self.backends.gathered(replies, self.outputs())?;
                 Ok(match metric {
                     None => Reply::Scores { scores },
                     Some(metric) => {
@@ -315,28 +315,6 @@ impl<'a> Remote<'a> {
             changed.iter_mut().zip(sums).for_each(|(sum, &part)| *sum += part);
         }
         Ok(Reply::Hessians { sums: changed.iter().map(|sums| sums.h).collect() })
-    }
-
-    /// Scores of all training rows, in row order.
-    fn gathered(&self, replies: Vec<ShardReply>) -> Result<Vec<Vec<f32>>, BackendError> {
-        let shards = shards_of(replies, |reply| match reply {
-            ShardReply::Scores { shards } => Some(shards),
-            _ => None,
-        })?;
-        let (plan, outputs) = (self.backends.plan, self.outputs());
-        let sizes = plan.sizes();
-        let fits = |(scores, rows): (&Vec<f32>, &usize)| scores.len() == rows * outputs;
-        if shards.len() != sizes.len() || !shards.iter().zip(&sizes).all(fits) {
-            return Err(BackendError::Reply { work: "GatherScores" });
-        }
-        let of_output = |output: usize| {
-            let part = |(scores, &rows): (&'_ Vec<f32>, &usize)| {
-                scores[output * rows..(output + 1) * rows].to_vec()
-            };
-            let parts: Vec<Vec<f32>> = shards.iter().zip(&sizes).map(part).collect();
-            plan.gather(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
-        };
-        Ok((0..outputs).map(of_output).collect())
     }
 
     fn check_output(&self, work: &Work, output: usize) -> Result<(), BackendError> {
@@ -421,7 +399,7 @@ fn opening(
 }
 
 /// The entries of all shards, in their order.
-fn shards_of<T>(
+pub(super) fn shards_of<T>(
     replies: Vec<ShardReply>,
     entries: impl Fn(ShardReply) -> Option<Vec<T>>,
 ) -> Result<Vec<T>, BackendError> {

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::backend::Remote;
+use super::backend::{Remote, shards_of};
 use super::message::{HostReply, ObjectiveName, ShardReply, ShardRequest, ShardWork};
-use crate::bins::Layout;
+use super::particles::RemoteParticles;
+use crate::bins::{CODES, Layout};
 use crate::context::Context;
 use crate::dataset::{BinnedShard, Dataset, Plan};
 use crate::objective::ObjectiveConfig;
@@ -16,7 +17,7 @@ use crate::stats::codec::{of_bytes, to_bytes};
 use crate::stats::factory::{BackendFactory, LocalBackends, TrainingSet};
 use crate::stats::linear::LinearSet;
 use crate::stats::message::BackendOptions;
-use crate::stats::particles::ParticleSet;
+use crate::stats::particles::{ParticleData, ParticleSet};
 
 /// How often one message is sent to hosts that were made again; a run whose hosts are lost time after
 /// time ends.
@@ -140,6 +141,47 @@ impl<'t> RemoteBackends<'t> {
             return Err(BackendError::Reply { work: "Codes" });
         }
         Ok(data.with_shards(shards))
+    }
+
+    /// The data set with what is known of the codes of all rows: which ones occur.
+    pub fn examine(&self, data: Dataset) -> Result<Dataset, BackendError> {
+        let mut seen = vec![None; self.hosts.len()];
+        let replies = self.send(0, &mut seen, &|_| Vec::new(), &[ShardWork::SeenCodes {}])?;
+        let mut all = vec![[false; CODES]; self.layout.columns().len()];
+        for reply in replies.into_iter().flatten() {
+            let ShardReply::SeenCodes { columns } = reply else {
+                return Err(BackendError::Reply { work: "SeenCodes" });
+            };
+            for (all, column) in all.iter_mut().zip(columns) {
+                all.iter_mut().zip(column).for_each(|(all, seen)| *all |= seen);
+            }
+        }
+        Ok(data.with_seen_codes(all))
+    }
+
+    /// Scores of all training rows, in row order, one vector per output.
+    pub(super) fn gathered(
+        &self,
+        replies: Vec<ShardReply>,
+        outputs: usize,
+    ) -> Result<Vec<Vec<f32>>, BackendError> {
+        let shards = shards_of(replies, |reply| match reply {
+            ShardReply::Scores { shards } => Some(shards),
+            _ => None,
+        })?;
+        let (plan, sizes) = (self.plan, self.plan.sizes());
+        let fits = |(scores, rows): (&Vec<f32>, &usize)| scores.len() == rows * outputs;
+        if shards.len() != sizes.len() || !shards.iter().zip(&sizes).all(fits) {
+            return Err(BackendError::Reply { work: "GatherScores" });
+        }
+        let of_output = |output: usize| {
+            let part = |(scores, &rows): (&'_ Vec<f32>, &usize)| {
+                scores[output * rows..(output + 1) * rows].to_vec()
+            };
+            let parts: Vec<Vec<f32>> = shards.iter().zip(&sizes).map(part).collect();
+            plan.gather(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        };
+        Ok((0..outputs).map(of_output).collect())
     }
 
     /// The next name of a fit.
@@ -277,6 +319,14 @@ impl BackendFactory for RemoteBackends<'_> {
         set: ParticleSet<'a>,
         context: Context<'a>,
     ) -> Result<Box<dyn Backend + 'a>, BackendError> {
-        LocalBackends.open_particles(set, context)
+        match set.data {
+            ParticleData::OneByte(coded) if self.holds(coded.data) => {
+                if set.objective.takes_all_rows() {
+                    return Err(BackendError::Unsupported { work: "a custom loss" });
+                }
+                Ok(Box::new(RemoteParticles::new(self, coded, set, context)))
+            }
+            _ => LocalBackends.open_particles(set, context),
+        }
     }
 }

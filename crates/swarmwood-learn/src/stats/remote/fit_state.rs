@@ -58,22 +58,9 @@ impl FitState {
         targets: Vec<ShardTargets>,
     ) -> Result<FitState, BackendError> {
         let objective = objective_of(name)?;
-        if start.len() != objective.outputs() {
-            return Err(unknown("Open", "output", start.len()));
-        }
-        if targets.len() != rows.shards.len() {
-            return Err(unknown("Open", "shard", targets.len()));
-        }
+        check_rows(rows, &*objective, name, start, &targets)?;
         let mut shards = Vec::with_capacity(targets.len());
         for (at, (own, binned)) in targets.into_iter().zip(&rows.shards).enumerate() {
-            let fits = |values: &[f32], count: usize| values.is_empty() || values.len() == count;
-            let is_whole = own.target.len() == binned.rows
-                && fits(&own.weight, binned.rows)
-                && fits(&own.score, binned.rows * start.len());
-            if !is_whole {
-                return Err(unknown("Open", "row of shard", rows.first + at));
-            }
-            check_targets(&own.target, name.classes)?;
             let number = rows.first + at;
             let mut shard = Shard::new(binned.clone(), number, own.target, own.weight, start);
             if !own.score.is_empty() {
@@ -419,7 +406,35 @@ impl FitState {
     }
 }
 
-fn objective_of(name: &ObjectiveName) -> Result<Box<dyn Objective>, BackendError> {
+/// Refuses targets, weights or scores that are not those of the host's rows.
+pub(super) fn check_rows(
+    rows: &HostRows,
+    objective: &dyn Objective,
+    name: &ObjectiveName,
+    start: &[f32],
+    targets: &[ShardTargets],
+) -> Result<(), BackendError> {
+    if start.len() != objective.outputs() {
+        return Err(unknown("Open", "output", start.len()));
+    }
+    if targets.len() != rows.shards.len() {
+        return Err(unknown("Open", "shard", targets.len()));
+    }
+    for (at, (own, binned)) in targets.iter().zip(&rows.shards).enumerate() {
+        let fits = |values: &[f32], count: usize| values.is_empty() || values.len() == count;
+        let is_whole = own.target.len() == binned.rows
+            && fits(&own.weight, binned.rows)
+            && fits(&own.score, binned.rows * start.len());
+        if !is_whole {
+            return Err(unknown("Open", "row of shard", rows.first + at));
+        }
+        check_targets(&own.target, name.classes)?;
+    }
+    Ok(())
+}
+
+/// The objective of a name.
+pub(super) fn objective_of(name: &ObjectiveName) -> Result<Box<dyn Objective>, BackendError> {
     let config = ObjectiveConfig::named(&name.name, name.classes, |_| name.parameter);
     let config = config.filter(|config| config.classes() <= MOST_LEAVES && config.check().is_ok());
     let config = config.ok_or(unknown("Open", "objective with classes", name.classes))?;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::fit_state::{FitState, HostRows};
 use super::message::{HostReply, ShardReply, ShardRequest, ShardWork};
+use super::particle_fit::ParticleFit;
 use super::rows::{RowPiece, assemble};
-use crate::bins::Layout;
+use crate::bins::{CODES, Layout};
 use crate::dataset::{Dataset, Plan};
 use crate::pool::Pool;
 use crate::stats::backend::BackendError;
@@ -19,8 +20,14 @@ const MOST_FITS: usize = 64;
 /// Holds consecutive shards of a data set, and the state of fits on them.
 pub struct ShardHost {
     rows: HostRows,
-    fits: BTreeMap<u32, FitState>,
+    fits: BTreeMap<u32, HostFit>,
     pool: Pool,
+}
+
+/// The state of a fit.
+enum HostFit {
+    Trees(FitState),
+    Particles(ParticleFit),
 }
 
 impl ShardHost {
@@ -83,14 +90,14 @@ impl ShardHost {
     fn execute_one(&mut self, fit: u32, work: ShardWork) -> Result<ShardReply, BackendError> {
         match work {
             ShardWork::Open { objective, start, keep_derivatives, shards } => {
-                if self.fits.len() >= MOST_FITS {
-                    let reason = format!("a host holds at most {MOST_FITS} fits");
-                    return Err(BackendError::Lost { reason });
-                }
                 let rows = &self.rows;
                 let state = FitState::open(rows, &objective, &start, keep_derivatives, shards)?;
-                self.fits.insert(fit, state);
-                Ok(ShardReply::Done {})
+                self.begin(fit, HostFit::Trees(state))
+            }
+            ShardWork::OpenParticles { objective, start, trees, shards } => {
+                let (rows, pool) = (&self.rows, &self.pool);
+                let state = ParticleFit::open(rows, &objective, &start, &trees, shards, pool)?;
+                self.begin(fit, HostFit::Particles(state))
             }
             ShardWork::Close {} => {
                 self.fits.remove(&fit);
@@ -103,12 +110,35 @@ impl ShardHost {
                 };
                 Ok(ShardReply::Codes { shards: self.rows.shards.iter().map(of_shard).collect() })
             }
+            ShardWork::SeenCodes {} => Ok(ShardReply::SeenCodes { columns: self.seen_codes() }),
             work => {
                 let unknown =
                     BackendError::Unknown { work: work.name(), what: "fit", number: fit as usize };
-                let state = self.fits.get_mut(&fit).ok_or(unknown)?;
-                state.execute(&self.rows, &work, &self.pool)
+                match self.fits.get_mut(&fit).ok_or(unknown)? {
+                    HostFit::Trees(state) => state.execute(&self.rows, &work, &self.pool),
+                    HostFit::Particles(state) => state.execute(&self.rows, &work, &self.pool),
+                }
             }
         }
+    }
+
+    fn begin(&mut self, fit: u32, state: HostFit) -> Result<ShardReply, BackendError> {
+        if self.fits.len() >= MOST_FITS {
+            let reason = format!("a host holds at most {MOST_FITS} fits");
+            return Err(BackendError::Lost { reason });
+        }
+        self.fits.insert(fit, state);
+        Ok(ShardReply::Done {})
+    }
+
+    /// Which codes occur, by column.
+    fn seen_codes(&self) -> Vec<Vec<bool>> {
+        let of_column = |column: usize| {
+            let mut seen = vec![false; CODES];
+            let codes = self.rows.shards.iter().flat_map(|shard| &shard.columns[column]);
+            codes.for_each(|&code| seen[usize::from(code)] = true);
+            seen
+        };
+        self.pool.map(self.rows.layout.columns().len(), of_column)
     }
 }

@@ -3,6 +3,7 @@
 use crate::binned_tree::BinnedTree;
 use crate::kernels::quantise::GradientScale;
 use crate::metric::{EvalMetric, Partial};
+use crate::rule::BinRule;
 use crate::stats::codec::{CodecError, Encode, encode_enum, encode_struct};
 use crate::stats::message::{
     LeafRows, LeafSlot, LeafSums, RowSample, SnapshotId, SplitCommand, TreeId,
@@ -134,6 +135,68 @@ pub(super) enum ShardWork {
     Scores {},
     /// The binned rows; replied with [`ShardReply::Codes`]. Needs no fit.
     Codes {},
+    /// Which codes occur; replied with [`ShardReply::SeenCodes`]. Needs no fit.
+    SeenCodes {},
+    /// Begins a fit by particles.
+    OpenParticles {
+        objective: ObjectiveName,
+        /// Scores that rows start from, one per output.
+        start: Vec<f32>,
+        trees: ParticleTrees,
+        /// One entry per shard of the host.
+        shards: Vec<ShardTargets>,
+    },
+    /// Makes room for particles that are evaluated side by side.
+    BeginParticles {
+        lanes: usize,
+    },
+    /// Adds the leaf values of the round before, and sums derivatives by leaf of the next trees;
+    /// replied with [`ShardReply::ParticleSums`].
+    ParticleRound {
+        round: usize,
+        /// The rules of a round by lane, one tree per output.
+        rules: Vec<Vec<u32>>,
+        /// Leaf values by lane and output; empty in the first round.
+        values: Vec<Vec<Vec<f32>>>,
+    },
+    /// Residuals of the latest round; replied with [`ShardReply::ParticleResiduals`].
+    ParticleResiduals {
+        start: f32,
+    },
+    /// Adds the leaf values of the last round; replied with [`ShardReply::ParticleNumbers`].
+    ParticleFinish {
+        values: Vec<Vec<Vec<f32>>>,
+        metric: EvalMetric,
+    },
+    /// Replied with [`ShardReply::ParticleNumbers`].
+    MeasureParticles {
+        metric: EvalMetric,
+    },
+    /// The scores of the first lane; replied with [`ShardReply::Scores`].
+    ParticleScores {},
+    /// Looks at the rows before a tree.
+    ParticleTree {
+        /// The rules of all trees up to the end of its round.
+        rules: Vec<u32>,
+        /// Leaf values by round and output, of the rounds before.
+        values: Vec<Vec<Vec<f32>>>,
+        output: usize,
+    },
+    /// Sums by leaf of that tree and class of some groups of columns, from the first one to the one
+    /// before the second; replied with [`ShardReply::ParticleCells`].
+    ParticleCells {
+        groups: [usize; 2],
+    },
+}
+
+/// The trees of particles.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ParticleTrees {
+    /// Whether every node has its own rule.
+    pub is_free: bool,
+    pub depth: usize,
+    /// The rules by number.
+    pub rules: Vec<BinRule>,
 }
 
 /// The result of one [`ShardWork`]; vectors have one entry per shard of the host unless said
@@ -182,6 +245,26 @@ pub(super) enum ShardReply {
     Codes {
         shards: Vec<Vec<u8>>,
     },
+    /// By column and code, of all shards.
+    SeenCodes {
+        columns: Vec<Vec<bool>>,
+    },
+    /// By lane and leaf.
+    ParticleSums {
+        shards: Vec<Vec<Vec<[f64; 2]>>>,
+    },
+    /// By lane and leaf: residuals and weights of the rows.
+    ParticleResiduals {
+        shards: Vec<Vec<Vec<Vec<[f32; 2]>>>>,
+    },
+    /// By lane.
+    ParticleNumbers {
+        shards: Vec<Vec<f64>>,
+    },
+    /// By group, leaf and class.
+    ParticleCells {
+        shards: Vec<Vec<Vec<[f64; 2]>>>,
+    },
 }
 
 /// What a host answers to a request.
@@ -206,6 +289,11 @@ impl ShardWork {
                 | ShardWork::Metric { .. }
                 | ShardWork::Scores {}
                 | ShardWork::Codes {}
+                | ShardWork::SeenCodes {}
+                | ShardWork::ParticleResiduals { .. }
+                | ShardWork::MeasureParticles { .. }
+                | ShardWork::ParticleScores {}
+                | ShardWork::ParticleCells { .. }
         )
     }
 
@@ -236,6 +324,16 @@ impl ShardWork {
             ShardWork::Metric { .. } => "Metric",
             ShardWork::Scores {} => "Scores",
             ShardWork::Codes {} => "Codes",
+            ShardWork::SeenCodes {} => "SeenCodes",
+            ShardWork::OpenParticles { .. } => "OpenParticles",
+            ShardWork::BeginParticles { .. } => "BeginParticles",
+            ShardWork::ParticleRound { .. } => "ParticleRound",
+            ShardWork::ParticleResiduals { .. } => "ParticleResiduals",
+            ShardWork::ParticleFinish { .. } => "ParticleFinish",
+            ShardWork::MeasureParticles { .. } => "MeasureParticles",
+            ShardWork::ParticleScores {} => "ParticleScores",
+            ShardWork::ParticleTree { .. } => "ParticleTree",
+            ShardWork::ParticleCells { .. } => "ParticleCells",
         }
     }
 }
@@ -245,6 +343,7 @@ encode_struct!(DerivativeSums { abs_g, h });
 encode_struct!(Partial { sum, weight });
 encode_struct!(ShardTargets { target, weight, score });
 encode_struct!(ObjectiveName { name, parameter, classes });
+encode_struct!(ParticleTrees { is_free, depth, rules });
 encode_struct!(ShardRequest { fit, work });
 encode_enum!(HostReply { 0 => Replies { replies }, 1 => Refused { reason } });
 encode_enum!(ShardWork {
@@ -272,6 +371,16 @@ encode_enum!(ShardWork {
     21 => Metric { metric },
     22 => Scores {},
     23 => Codes {},
+    24 => SeenCodes {},
+    25 => OpenParticles { objective, start, trees, shards },
+    26 => BeginParticles { lanes },
+    27 => ParticleRound { round, rules, values },
+    28 => ParticleResiduals { start },
+    29 => ParticleFinish { values, metric },
+    30 => MeasureParticles { metric },
+    31 => ParticleScores {},
+    32 => ParticleTree { rules, values, output },
+    33 => ParticleCells { groups },
 });
 encode_enum!(ShardReply {
     0 => Done {},
@@ -286,4 +395,9 @@ encode_enum!(ShardReply {
     9 => Metric { shards },
     10 => Scores { shards },
     11 => Codes { shards },
+    12 => SeenCodes { columns },
+    13 => ParticleSums { shards },
+    14 => ParticleResiduals { shards },
+    15 => ParticleNumbers { shards },
+    16 => ParticleCells { shards },
 });

@@ -19,6 +19,10 @@ mod growth;
 mod host;
 mod layout_codec;
 mod message;
+mod particle_fit;
+#[cfg(test)]
+mod particle_tests;
+mod particles;
 mod replay;
 mod rows;
 #[cfg(test)]

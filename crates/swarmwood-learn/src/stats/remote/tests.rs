@@ -50,14 +50,14 @@ fn rows(count: usize, classes: usize) -> (Chunk, Vec<Feature>) {
     (Chunk { columns, target, weight, rows: count }, features)
 }
 
-fn binned(count: usize, classes: usize) -> Dataset {
+pub(super) fn binned(count: usize, classes: usize) -> Dataset {
     let (chunk, features) = rows(count, classes);
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
     Dataset::from_chunk(&chunk, layout, &pool)
 }
 
-const OBJECTIVES: [ObjectiveConfig; 5] = [
+pub(super) const OBJECTIVES: [ObjectiveConfig; 5] = [
     ObjectiveConfig::SQUARED,
     ObjectiveConfig::LOGISTIC,
     ObjectiveConfig::softmax(3),
@@ -65,7 +65,7 @@ const OBJECTIVES: [ObjectiveConfig; 5] = [
     ObjectiveConfig::huber(0.5),
 ];
 
-fn data_for(objective: &ObjectiveConfig, count: usize) -> Dataset {
+pub(super) fn data_for(objective: &ObjectiveConfig, count: usize) -> Dataset {
     let is_logistic = *objective == ObjectiveConfig::LOGISTIC;
     binned(count, if is_logistic { 2 } else { objective.classes() })
 }
@@ -248,9 +248,19 @@ fn cut(column: &Column, from: usize, to: usize) -> Column {
 }
 
 /// Records the messages of a fit.
-struct Recorder<'d> {
+pub(super) struct Recorder<'d> {
     inner: TestHosts<'d>,
     messages: Mutex<Vec<Vec<u8>>>,
+}
+
+impl<'d> Recorder<'d> {
+    pub(super) fn new(inner: TestHosts<'d>) -> Self {
+        Recorder { inner, messages: Mutex::default() }
+    }
+
+    pub(super) fn into_messages(self) -> Vec<Vec<u8>> {
+        self.messages.into_inner().unwrap()
+    }
 }
 
 impl HostTransport for Recorder<'_> {
@@ -270,11 +280,11 @@ impl HostTransport for Recorder<'_> {
 fn no_message_brings_a_host_down() {
     let data = data_for(&ObjectiveConfig::softmax(3), 9000);
     let inner = TestHosts::new(&data, 1, |_, _| Fault::None);
-    let recorder = Recorder { inner, messages: Mutex::default() };
+    let recorder = Recorder::new(inner);
     let objective = ObjectiveConfig::softmax(3);
     let backends = RemoteBackends::new(&recorder, &data, 1, &objective);
     let _ = replies(&backends, &data, &objective);
-    let messages = recorder.messages.into_inner().unwrap();
+    let messages = recorder.into_messages();
     assert!(messages.len() > 10);
 
     let mut stream = Stream::new(5, 0, 0);
