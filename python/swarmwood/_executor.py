@@ -1,9 +1,9 @@
 """Tasks of a search on an executor: any object with `submit`, as in `concurrent.futures`.
 
-A task is a candidate fitted to a fold, a few hundred bytes. The rows are pickled once and sent to
-each worker process once: a task goes out without them, and if its worker does not have them yet, it
-is sent again with them. Results do not depend on where, how often or in which order tasks run, so
-that a failed task is simply sent again.
+A task is a candidate fitted to a fold, or a trial of a tuner (`_trial_tasks`), a few hundred bytes.
+The rows are pickled once and sent to each worker process once: a task goes out without them, and if
+its worker does not have them yet, it is sent again with them. Results do not depend on where, how
+often or in which order tasks run, so that a failed task is simply sent again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from swarmwood import _core
 from swarmwood._errors import parameter_error
@@ -36,6 +36,20 @@ INTERVAL = 0.1
 
 #: Searches whose rows a worker process keeps.
 MOST_HELD = 2
+
+
+class OpenData(Protocol):
+    """What a worker keeps: it runs tasks."""
+
+    def run(self, task: bytes) -> bytes:
+        """Run a task; its result."""
+
+
+class TaskData(Protocol):
+    """What each worker is sent once."""
+
+    def open(self) -> OpenData:
+        """Make what runs tasks."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,7 @@ class SearchData:
         )
 
 
-_held: OrderedDict[str, _core.SearchRows] = OrderedDict()
+_held: OrderedDict[str, OpenData] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -89,7 +103,7 @@ def run_task(version: str, key: str, data: bytes | None, task: bytes) -> tuple[s
 class TaskSender:
     """Sends the tasks of a search to an executor, and to a new one if it breaks."""
 
-    def __init__(self, executor: Any, data: SearchData) -> None:
+    def __init__(self, executor: Any, data: TaskData) -> None:
         self._make = None if hasattr(executor, "submit") else executor
         if self._make is not None and not callable(executor):
             raise parameter_error(

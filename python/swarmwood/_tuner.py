@@ -8,7 +8,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, overload
@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from swarmwood import _core
 from swarmwood._errors import parameter_error
 from swarmwood._space import Space, make_engine, options_dict
+from swarmwood._trial_tasks import TrialRunner
 
 #: The version of files that `Tuner.save` writes.
 VERSION = 1
@@ -83,6 +84,13 @@ class Tuner:
     'poly'
     >>> len(tuner.trials)
     30
+
+    `optimize` asks and tells by itself, and can evaluate on an executor:
+
+    >>> tuner = Tuner({"x": (-2.0, 2.0)}, seed=1)
+    >>> tuner.optimize(lambda params: (params["x"] - 1) ** 2, n_trials=40)
+    >>> round(tuner.best_.params["x"])
+    1
     """
 
     def __init__(
@@ -163,6 +171,68 @@ class Tuner:
         finite = _finite(value)
         self._engine.adopt(configuration, self._loss(finite))
         self._added.append((self._space.decode(configuration), finite))
+
+    def optimize(
+        self,
+        function: Callable[..., Any],
+        n_trials: int,
+        *,
+        batch_size: int = 4,
+        folds: int | None = None,
+        data: Sequence[Any] = (),
+        executor: Any = None,
+        catch: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """Evaluate trials, here or on an executor: `best_` and `trials` are the same either way.
+
+        Parameters
+        ----------
+        function : callable
+            Returns the value of `function(params, *data)`, or of `function(params, fold, *data)`
+            where there are folds; None or a value that is not finite is a failure.
+        n_trials : int
+            Number of trials; fewer if the search is over before.
+        batch_size : int, default=4
+            Number of trials that are evaluated before the engine hears of their values. Results
+            depend on it, never on the executor or on the order in which tasks end.
+        folds : int, default=None
+            Number of folds. Each fold of a trial is a task, and the value of a trial is the mean.
+        data : sequence, default=()
+            Further arguments, such as rows. They are sent to each worker process once.
+        executor : executor or callable, default=None
+            An object with the method `submit` of `concurrent.futures`, or a function that makes
+            one: processes, loky, Dask, Ray. None is this process.
+        catch : tuple of exception types, default=()
+            Exceptions of the function that are failures of a trial. Others are raised, after the
+            engine has heard of the rest of the batch.
+        """
+        for name, number in [("n_trials", n_trials), ("batch_size", batch_size)]:
+            if number < 1:
+                raise parameter_error(name, f"is {number!r}, must be at least 1")
+        if folds is not None and folds < 1:
+            raise parameter_error("folds", f"is {folds!r}, must be at least 1")
+        runner = TrialRunner(function, data, folds, executor, catch)
+        try:
+            done = 0
+            while done < n_trials:
+                size = min(batch_size, n_trials - done)
+                # Trials that an earlier run left open come first.
+                trials = self.open_trials[:size]
+                if len(trials) < size:
+                    trials += self.ask(size - len(trials))
+                if not trials:
+                    break
+                outcomes = runner.evaluate([dict(trial.params) for trial in trials])
+                raised = None
+                for trial, (value, error) in zip(trials, outcomes, strict=True):
+                    if error is None:
+                        self.tell(trial, value)
+                    raised = raised or error
+                if raised is not None:
+                    raise raised
+                done += len(trials)
+        finally:
+            runner.close()
 
     @property
     def trials(self) -> list[tuple[dict[str, Any], float | None]]:
