@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from joblib.externals import cloudpickle
-
 from swarmwood._errors import parameter_error
 from swarmwood._executor import TaskSender
 
@@ -76,7 +74,7 @@ class TrialRunner:
         self._sender: TaskSender | None = None
         if executor is not None:
             try:
-                pickled = cloudpickle.dumps((function, tuple(data)))
+                pickled = _pickler().dumps((function, tuple(data)))
             except Exception as error:
                 raise parameter_error(
                     "executor", f"needs a function and data that can be pickled: {error}"
@@ -112,3 +110,12 @@ class TrialRunner:
         """End an executor that was made here."""
         if self._sender is not None:
             self._sender.close()
+
+
+def _pickler() -> Any:
+    """Return the module that pickles functions without a name, too; joblib comes with it."""
+    try:
+        import cloudpickle
+    except ImportError:
+        from joblib.externals import cloudpickle
+    return cloudpickle
