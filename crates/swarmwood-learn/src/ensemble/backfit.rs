@@ -77,6 +77,19 @@ pub fn sweeps(
     Ok(())
 }
 
+/// Does sweeps over trees whose leaf values fit the rows, as far as the budget allows, and refits all
+/// leaves.
+pub fn last_sweeps(ensemble: &mut Ensemble<'_>, sweeps: usize) -> Result<(), BackendError> {
+    let order: Vec<usize> = (0..ensemble.trees.len()).collect();
+    for _ in 0..sweeps {
+        if !sweep_trees(ensemble, &order)? {
+            break;
+        }
+    }
+    refit_all(ensemble)?;
+    ensemble.settle()
+}
+
 /// Refits the leaves of all trees in turn until they agree: block coordinate descent for the joint
 /// solution.
 pub fn refit_jointly(ensemble: &mut Ensemble<'_>) -> Result<(), BackendError> {

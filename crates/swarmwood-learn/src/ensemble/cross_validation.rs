@@ -81,6 +81,11 @@ impl FoldPlan {
         self.drawn_rows(rows).map_or(rows, |drawn| drawn.len())
     }
 
+    /// The rows that are split into folds, where these are not all.
+    pub fn sample(&self, data: &Dataset, pool: &Pool) -> Option<Dataset> {
+        self.drawn_rows(data.rows()).map(|drawn| data.subset(&drawn, pool))
+    }
+
     /// The first folds; there are more than [`FOLDS`] if the split is repeated. There are none if the
     /// run is interrupted meanwhile.
     pub fn folds(&self, data: &Dataset, count: usize, context: Context<'_>) -> Vec<CvFold> {

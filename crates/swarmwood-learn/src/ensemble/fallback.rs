@@ -12,7 +12,7 @@ use swarmwood_search::Datum;
 use super::candidates::{Candidate, FitMethod};
 use super::cross_validation::FOLDS;
 use super::fit_state::EnsembleState;
-use super::full_fit::{FitPlan, FitRun};
+use super::full_fit::{FitPlan, FitRun, weight_of};
 use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, SearchStrategy};
 
@@ -92,8 +92,11 @@ impl EnsembleSearch<'_> {
             (FallbackPhase::Rough, true) => strategy.sweeps.div_ceil(2),
             (FallbackPhase::Rough, false) => strategy.sweeps.div_ceil(4),
         };
+        let sample = self.sample();
+        let rows = self.searched_rows(sample.as_ref());
         let plan = FitPlan {
             key: phase.key(),
+            rows,
             candidate: &candidate,
             strategy,
             sweeps,
@@ -108,7 +111,7 @@ impl EnsembleSearch<'_> {
 
         // A start without a sweep is no better than the sweeps before.
         let better = self.fallback.is_none() || !anew || state.done > 0;
-        let loss = ensemble.loss() / self.weight();
+        let loss = ensemble.loss() / weight_of(rows.data);
         let usable = ensemble.is_whole() && better;
         drop(ensemble);
         let fallback = usable.then_some(Fallback { candidate, loss, state });

@@ -8,11 +8,11 @@
 
 use std::sync::Arc;
 
-use swarmwood_model::Member;
+use swarmwood_model::{Child, Leaf, Member};
 
 use super::fit_state::{EnsembleState, TreeState};
 use super::{EnsembleShape, SearchStrategy};
-use crate::binned_tree::BinnedTree;
+use crate::binned_tree::{BinnedSplit, BinnedTree};
 use crate::budget::Budget;
 use crate::context::Context;
 use crate::greedy::grow::{TreeGrowth, TreeTask};
@@ -43,6 +43,12 @@ pub struct EnsembleTree {
 impl EnsembleTree {
     fn values(&self) -> Vec<f64> {
         self.grown.leaves.iter().map(|leaf| leaf.value).collect()
+    }
+
+    /// The squared leaf values of all rows, given sums over the rows of the leaves.
+    fn squares(&self, sums: &[LeafSums]) -> f64 {
+        let of_leaf = |(leaf, sum): (&Leaf, &LeafSums)| sum.weight * leaf.value * leaf.value;
+        self.grown.leaves.iter().zip(sums).map(of_leaf).sum()
     }
 
     /// Adds the values of its leaves to the scores of its rows.
@@ -280,7 +286,8 @@ impl<'a> Ensemble<'a> {
         if !self.quadratic {
             self.derive(output);
         }
-        self.refit_out(at, old_sums, before)
+        let stats = old_sums.map(|sums| LeafStats { sums, quantiles: Vec::new() });
+        self.refit_out(at, stats, before)
     }
 
     /// Finds new leaf values for tree `at` and keeps them if the value falls.
@@ -291,17 +298,17 @@ impl<'a> Ensemble<'a> {
         self.refit_out(at, None, before)
     }
 
-    /// Fits leaf values to tree `at`, which is out of the scores. `sums` are those of its leaves,
+    /// Fits leaf values to tree `at`, which is out of the scores. `stats` are those of its leaves,
     /// where they are known.
     fn refit_out(
         &mut self,
         at: usize,
-        sums: Option<Vec<LeafSums>>,
+        stats: Option<LeafStats>,
         before: f64,
     ) -> Result<bool, BackendError> {
         let EnsembleTree { grown, output, handle, order, cost } = self.trees[at].clone();
-        let stats = match sums {
-            Some(sums) => LeafStats { sums, quantiles: Vec::new() },
+        let stats = match stats {
+            Some(stats) => stats,
             None => self.leaf_stats(output, handle.id(), grown.leaves.len())?,
         };
         let known = self.quadratic.then_some(&stats.sums[..]);
@@ -524,6 +531,43 @@ impl<'a> Ensemble<'a> {
         self.settle()
     }
 
+    /// Takes over trees that were searched on a part of these rows, which weigh `ratio` times as
+    /// much. Leaf values and all that counts rows are those of these rows afterwards.
+    pub fn adopt(&mut self, mut state: EnsembleState, ratio: f64) -> Result<(), BackendError> {
+        for TreeState { grown, .. } in &mut state.trees {
+            for node in &mut grown.nodes {
+                (node.gain, node.cover) = (node.gain * ratio, node.cover * ratio);
+            }
+            grown.leaves.iter_mut().for_each(|leaf| leaf.cover *= ratio);
+        }
+        self.resume(state)?;
+        for at in 0..self.trees.len() {
+            if self.is_interrupted() {
+                break;
+            }
+            self.refit_adopted(at, ratio)?;
+        }
+        self.settle()
+    }
+
+    /// Finds new leaf values for a tree that was searched on fewer rows, and keeps them if the value
+    /// falls.
+    fn refit_adopted(&mut self, at: usize, ratio: f64) -> Result<(), BackendError> {
+        self.client.push(self.trees[at].take_out());
+        self.derive(self.trees[at].output);
+        let EnsembleTree { output, handle, grown, .. } = &self.trees[at];
+        let (output, id, leaves) = (*output, handle.id(), grown.leaves.len());
+        let stats = self.leaf_stats(output, id, leaves)?;
+        set_covers(&mut self.trees[at].grown, &stats.sums);
+        // Of all penalties, that on the values of rows is as many times as large as the rows.
+        let squares: f64 = self.trees[at].squares(&stats.sums);
+        let kappa = self.strategy.kappa;
+        self.trees[at].cost += self.unit * 0.5 * kappa * squares * (1.0 - 1.0 / ratio);
+        let before = self.loss + self.trees[at].cost;
+        self.refit_out(at, Some(stats), before)?;
+        Ok(())
+    }
+
     /// Scores of the training rows in row order, one vector per output; to be asked at the end of
     /// a fit.
     pub fn training_scores(&mut self) -> Result<Vec<Vec<f32>>, BackendError> {
@@ -570,6 +614,25 @@ fn leaf_sums(tree: &EnsembleTree) -> Work {
 
 fn set(grown: &mut BinnedTree, values: &[f64]) {
     grown.leaves.iter_mut().zip(values).for_each(|(leaf, &value)| leaf.value = value);
+}
+
+/// Sets the covers of all nodes from sums over the rows of the leaves.
+fn set_covers(grown: &mut BinnedTree, sums: &[LeafSums]) {
+    grown.leaves.iter_mut().zip(sums).for_each(|(leaf, sums)| leaf.cover = sums.h);
+    if grown.oblivious {
+        let all = grown.leaves.iter().map(|leaf| leaf.cover).sum();
+        grown.nodes.iter_mut().for_each(|level| level.cover = all);
+        return;
+    }
+    // Children come after their parent.
+    for at in (0..grown.nodes.len()).rev() {
+        let cover = |child: Child| match child {
+            Child::Leaf(leaf) => grown.leaves[leaf as usize].cover,
+            Child::Node(node) => grown.nodes[node as usize].cover,
+        };
+        let BinnedSplit { left, right, .. } = grown.nodes[at];
+        grown.nodes[at].cover = cover(left) + cover(right);
+    }
 }
 
 fn negative(values: &[f64]) -> Vec<f64> {

@@ -9,10 +9,11 @@ use super::search::EnsembleSearch;
 use super::{EnsembleSearchError, FitPhase, FitProgress, SearchStrategy, backfit, pairs};
 use crate::budget::Budget;
 use crate::context::Context;
+use crate::dataset::Dataset;
 use crate::ensemble_fit::EnsembleFit;
 use crate::event::{Event, SearchStatus, Stage};
 use crate::greedy::{self, GreedyConfig};
-use crate::stats::BackendError;
+use crate::stats::{BackendError, TrainingSet};
 
 /// The key of the final fit in the task log.
 const FINAL_FIT: &str = "final fit";
@@ -39,6 +40,8 @@ pub(super) struct FullFit {
 pub(super) struct FitPlan<'p> {
     /// The key of the task.
     pub key: &'static str,
+    /// What it is fitted to.
+    pub rows: TrainingSet<'p>,
     pub candidate: &'p Candidate,
     pub strategy: SearchStrategy,
     /// Sweeps after which the fit ends, those before a resumption included.
@@ -119,12 +122,14 @@ impl<'a> EnsembleSearch<'a> {
         let earlier_work = earlier.as_ref().map_or(0, |state| state.work);
         let stored = self.take_partial(FINAL_FIT)?;
 
+        let sample = self.sample();
         let left = self.context.budget.remaining().unwrap_or(u64::MAX);
         let budget = self.context.budget.clone().with_work_limit(left);
         let done = stored.as_ref().map_or(Ok(0), |state| state.work_since(earlier_work))?;
         budget.spend(done as u64);
         let plan = FitPlan {
             key: FINAL_FIT,
+            rows: self.searched_rows(sample.as_ref()),
             candidate,
             strategy,
             sweeps: strategy.sweeps,
@@ -134,6 +139,10 @@ impl<'a> EnsembleSearch<'a> {
         };
         let FitRun { mut ensemble, state } = self.run_fit(&plan, stored.or(earlier))?;
         self.context.budget.spend((ensemble.work - earlier_work) as u64);
+        if let Some(sample) = &sample {
+            drop(ensemble);
+            ensemble = self.fit_sampled_trees(candidate, &strategy, (state.clone(), sample))?;
+        }
         if strategy.pairs > 0 {
             backfit::refit_jointly(&mut ensemble)?;
         }
@@ -194,7 +203,7 @@ impl<'a> EnsembleSearch<'a> {
     where
         'a: 'p,
     {
-        let (weight, greedy_loss) = (self.weight(), self.greedy_loss());
+        let (weight, greedy_loss) = (weight_of(plan.rows.data), self.greedy_loss());
         let (budget, spent) = (plan.budget, self.context.budget.spent());
         let (phase, done) =
             resumed.as_ref().map_or((FitPhase::Start, 0), |state| (state.phase, state.done));
@@ -216,7 +225,7 @@ impl<'a> EnsembleSearch<'a> {
 
         let shape = &plan.candidate.shape;
         let context = Context { budget, ..self.context };
-        let mut ensemble = Ensemble::new(self.set, shape, &plan.strategy, context)?;
+        let mut ensemble = Ensemble::new(plan.rows, shape, &plan.strategy, context)?;
         match resumed {
             Some(state) => ensemble.resume(state)?,
             None => backfit::start(&mut ensemble, &mut observer)?,
@@ -234,18 +243,17 @@ impl<'a> EnsembleSearch<'a> {
         Ok(FitRun { ensemble, state })
     }
 
-    /// The weight of all rows.
-    pub(super) fn weight(&self) -> f64 {
-        let weight = &self.set.data.weight;
-        if weight.is_empty() { self.set.data.rows() as f64 } else { weight.iter().sum() }
-    }
-
     pub(super) fn loss_of(&self, scores: &[Vec<f32>], shift: f64) -> f64 {
         let transform = |y| (self.set.objective.transform_target(y) - shift) as f32;
         let target: Vec<f32> = self.set.data.target.iter().map(transform).collect();
         let weight: Vec<f32> = self.set.data.weight.iter().map(|weight| weight as f32).collect();
-        self.set.objective.loss(&scores.concat(), &target, &weight) / self.weight()
+        self.set.objective.loss(&scores.concat(), &target, &weight) / weight_of(self.set.data)
     }
+}
+
+/// The weight of rows.
+pub(super) fn weight_of(data: &Dataset) -> f64 {
+    if data.weight.is_empty() { data.rows() as f64 } else { data.weight.iter().sum() }
 }
 
 /// The event of a step of a fit to all rows.

@@ -10,7 +10,8 @@
 //!    folds (`candidates`, `cross_validation`). Both comparisons are successive halvings: all
 //!    candidates are fitted to the first folds, the better ones to the others. Meanwhile the most
 //!    promising one is fitted to all rows, for runs that are cut short (`fallback`).
-//! 3. The winner is fitted to all rows. A search starts greedily, refits all leaves, regrows every
+//! 3. The winner is fitted to all rows (of very many, its trees are searched on a sample first:
+//!    `sampled_search`). A search starts greedily, refits all leaves, regrows every
 //!    tree on the residuals of the others (`backfit`), and then replaces pairs of trees (`pairs`).
 //! 4. Scores of classes are multiplied by the factor that calibrates held-out predictions
 //!    (`out_of_fold`).
@@ -33,6 +34,7 @@ mod interactions;
 mod out_of_fold;
 mod pairs;
 mod plan_size;
+mod sampled_search;
 mod scored;
 mod search;
 #[cfg(test)]
@@ -153,8 +155,8 @@ pub struct EnsembleSearchConfig {
     pub shapes: Vec<EnsembleShape>,
     /// How many features the ensemble may use; `None` for all.
     pub features: Option<FeatureBudget>,
-    /// Of more rows than this, candidates are compared on about so many, drawn by row number and
-    /// seed; the winner is fitted to all rows.
+    /// Of more rows than this, candidates are compared and trees are searched on about so many, drawn
+    /// by row number and seed; the winner is then fitted to all rows.
     pub compared_rows: usize,
 }
 

@@ -180,7 +180,8 @@ fn search(
 fn drawn_note(compared: usize, rows: usize) -> Option<String> {
     (compared < rows).then(|| {
         format!(
-            "candidates were compared on {compared} of {rows} rows, drawn by row number and seed"
+            "candidates were compared and trees were searched on {compared} of {rows} rows, drawn by \
+             row number and seed; the last sweeps and the leaf values are of all rows"
         )
     })
 }

@@ -1,5 +1,7 @@
 //! Of many rows, candidates are compared on some; the model is fitted to all of them.
 
+use swarmwood_model::Shape;
+
 use super::cross_validation::FoldPlan;
 use super::*;
 
@@ -50,4 +52,39 @@ fn the_model_is_of_all_rows_and_threads_and_resumptions_change_nothing() {
     let (plain, _) = run_from(set, &all, 0, None).unwrap();
     assert_eq!(plain.report.compared_rows, 600);
     assert!(whole.report.loss < 1.2 * plain.report.loss, "{:?}", whole.report);
+}
+
+/// What a model says of rows is said of all rows, though its trees were searched on some of them.
+#[test]
+fn trees_that_were_searched_on_a_sample_count_all_rows() {
+    for growth in [Growth::Leaf, Growth::Oblivious] {
+        for spec in [ObjectiveConfig::SQUARED, ObjectiveConfig::LOGISTIC, ObjectiveConfig::ABSOLUTE]
+        {
+            let (data, objective) = (for_spec(&spec, 700), make(&spec));
+            let set = TrainingSet::new(&data, None, &*objective);
+            let some =
+                EnsembleSearchConfig { compared_rows: 300, ..config(&[shape(3, 8, growth)]) };
+            let pools = [1, 2].map(|threads| Pool::new(threads).unwrap());
+            let [found, same] =
+                [0, 1].map(|at: usize| search((&data, None), &*objective, &some, &pools[at]));
+            assert_eq!(found.ensemble, same.ensemble);
+
+            let all = EnsembleSearchConfig { compared_rows: 700, ..some };
+            let plain = run_from(set, &all, 0, None).unwrap().0;
+            assert!(found.report.loss < 1.2 * plain.report.loss, "{spec:?} {growth:?}");
+            for member in &found.ensemble.members {
+                let covers: f64 = member.shape.leaves().iter().map(|leaf| leaf.cover).sum();
+                let root = match &member.shape {
+                    Shape::Ordinary(tree) => tree.nodes.first().map_or(covers, |node| node.cover),
+                    // The covers of its levels follow from the leaves.
+                    Shape::Oblivious(_) => covers,
+                    Shape::Vector(_) => unreachable!("trees of one output"),
+                };
+                assert!((covers - root).abs() < 1e-3 * root, "{spec:?} {covers} {root}");
+                if spec == ObjectiveConfig::SQUARED {
+                    assert!((covers - 700.0).abs() < 1e-3 * covers, "{covers}");
+                }
+            }
+        }
+    }
 }
