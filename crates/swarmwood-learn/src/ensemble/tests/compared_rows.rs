@@ -69,6 +69,14 @@ fn trees_that_were_searched_on_a_sample_count_all_rows() {
                 [0, 1].map(|at: usize| search((&data, None), &*objective, &some, &pools[at]));
             assert_eq!(found.ensemble, same.ensemble);
 
+            let transport = TestHosts::new(&data, 2, |number, _| match number % 5 {
+                4 => Fault::Before,
+                _ => Fault::None,
+            });
+            let backends = RemoteBackends::new(&transport, &data, 2, &spec);
+            let on_hosts = TrainingSet { backends: &backends, ..set };
+            assert_eq!(run_from(on_hosts, &some, 0, None).unwrap().0.ensemble, found.ensemble);
+
             let all = EnsembleSearchConfig { compared_rows: 700, ..some };
             let plain = run_from(set, &all, 0, None).unwrap().0;
             assert!(found.report.loss < 1.2 * plain.report.loss, "{spec:?} {growth:?}");

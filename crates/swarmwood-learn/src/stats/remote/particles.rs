@@ -21,6 +21,9 @@ use crate::stats::particles::{
 /// Bytes of sums by cell that one message may bring from all shards.
 const CELL_BYTES: usize = 1 << 26;
 
+/// Residuals and weights of the rows of each leaf.
+type LeafResiduals = Vec<Vec<(f32, f32)>>;
+
 /// Particles on rows that hosts hold.
 pub(super) struct RemoteParticles<'a> {
     backends: &'a RemoteBackends<'a>,
@@ -139,7 +142,7 @@ impl<'a> RemoteParticles<'a> {
         &mut self,
         round: usize,
         lanes: usize,
-    ) -> Result<Vec<Vec<Vec<(f32, f32)>>>, BackendError> {
+    ) -> Result<Vec<LeafResiduals>, BackendError> {
         let mut all = vec![self.frame.no_residuals(round); lanes];
         if self.frame.objective.leaf_quantile().is_none() {
             return Ok(all);
