@@ -20,8 +20,6 @@ mod host;
 mod layout_codec;
 mod message;
 mod particle_fit;
-#[cfg(test)]
-mod particle_tests;
 mod particles;
 mod replay;
 mod rows;

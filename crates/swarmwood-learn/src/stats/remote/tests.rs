@@ -1,6 +1,8 @@
 //! Hosts change nothing: the same bits as in one process, for any number of hosts and through lost
 //! ones; and no message brings a host down.
 
+mod particles;
+
 use std::sync::{Arc, Mutex};
 
 use swarmwood_model::{Feature, Kind};
@@ -50,14 +52,14 @@ fn rows(count: usize, classes: usize) -> (Chunk, Vec<Feature>) {
     (Chunk { columns, target, weight, rows: count }, features)
 }
 
-pub(super) fn binned(count: usize, classes: usize) -> Dataset {
+fn binned(count: usize, classes: usize) -> Dataset {
     let (chunk, features) = rows(count, classes);
     let pool = Pool::new(1).unwrap();
     let layout = Layout::fit(|at| chunk.columns[at].clone(), &features, 255, &pool);
     Dataset::from_chunk(&chunk, layout, &pool)
 }
 
-pub(super) const OBJECTIVES: [ObjectiveConfig; 5] = [
+const OBJECTIVES: [ObjectiveConfig; 5] = [
     ObjectiveConfig::SQUARED,
     ObjectiveConfig::LOGISTIC,
     ObjectiveConfig::softmax(3),
@@ -65,7 +67,7 @@ pub(super) const OBJECTIVES: [ObjectiveConfig; 5] = [
     ObjectiveConfig::huber(0.5),
 ];
 
-pub(super) fn data_for(objective: &ObjectiveConfig, count: usize) -> Dataset {
+fn data_for(objective: &ObjectiveConfig, count: usize) -> Dataset {
     let is_logistic = *objective == ObjectiveConfig::LOGISTIC;
     binned(count, if is_logistic { 2 } else { objective.classes() })
 }
@@ -248,17 +250,17 @@ fn cut(column: &Column, from: usize, to: usize) -> Column {
 }
 
 /// Records the messages of a fit.
-pub(super) struct Recorder<'d> {
+struct Recorder<'d> {
     inner: TestHosts<'d>,
     messages: Mutex<Vec<Vec<u8>>>,
 }
 
 impl<'d> Recorder<'d> {
-    pub(super) fn new(inner: TestHosts<'d>) -> Self {
+    fn new(inner: TestHosts<'d>) -> Self {
         Recorder { inner, messages: Mutex::default() }
     }
 
-    pub(super) fn into_messages(self) -> Vec<Vec<u8>> {
+    fn into_messages(self) -> Vec<Vec<u8>> {
         self.messages.into_inner().unwrap()
     }
 }

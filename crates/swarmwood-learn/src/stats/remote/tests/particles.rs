@@ -3,9 +3,9 @@
 
 use swarmwood_search::rng::Stream;
 
-use super::test_hosts::{Fault, TestHosts};
-use super::tests::{OBJECTIVES, Recorder, binned, data_for};
-use super::*;
+use super::super::test_hosts::{Fault, TestHosts};
+use super::super::{RemoteBackends, ShardHost};
+use super::{OBJECTIVES, Recorder, binned, data_for};
 use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::budget::Budget;
 use crate::context::Context;
