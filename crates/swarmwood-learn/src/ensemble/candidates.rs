@@ -145,8 +145,8 @@ pub fn greedy_of_shape(shape: &EnsembleShape, profile: &DataProfile) -> Vec<Cand
     if shape.max_leaves <= SMALL_TREE {
         candidates.extend([0.5, 0.3].map(|rate| of_classes(rate, 0.1, ", smaller leaves")));
         candidates.extend([0.5, 0.3].map(|rate| with_sampled_columns(of_classes(rate, 1.0, ""))));
-        let whole_steps = of_classes(1.0, 0.1, ", smaller leaves");
-        candidates.extend([whole_steps.clone(), with_sampled_columns(whole_steps)]);
+        let unit_rate = of_classes(1.0, 0.1, ", smaller leaves");
+        candidates.extend([unit_rate.clone(), with_sampled_columns(unit_rate)]);
     }
     candidates
 }
@@ -180,9 +180,9 @@ pub fn first_greedy(candidates: Vec<Candidate>) -> Vec<Candidate> {
     first.into_iter().collect()
 }
 
-/// Whether a greedy candidate of classes takes whole steps, which only small trees try: shapes are
+/// Whether a greedy candidate of classes has learning rate 1, which only small trees try: shapes are
 /// compared without it.
-pub fn takes_whole_steps(candidate: &Candidate, profile: &DataProfile) -> bool {
+pub fn has_unit_rate(candidate: &Candidate, profile: &DataProfile) -> bool {
     let is_whole = matches!(candidate.method, FitMethod::Greedy { rate, .. } if rate >= 1.0);
     profile.classes && is_whole
 }
@@ -435,11 +435,11 @@ mod tests {
     }
 
     #[test]
-    fn small_trees_of_classes_take_whole_steps_or_fit_their_leaves_together() {
+    fn small_trees_of_classes_have_rate_one_or_fit_their_leaves_together() {
         let tried = |leaves: usize| {
             let shape = shape(192 / leaves, leaves);
             let greedy = greedy_of_shape(&shape, &CLASSES);
-            let whole = greedy.iter().filter(|one| takes_whole_steps(one, &CLASSES)).count();
+            let whole = greedy.iter().filter(|one| has_unit_rate(one, &CLASSES)).count();
             let searches = searches_of_shape(&shape, &CLASSES);
             let is_joint = |one: &&Candidate| match &one.method {
                 FitMethod::Search(strategy) => strategy.sweeps == 0,

@@ -1,5 +1,5 @@
 //! Searches on a sample: of very many rows, the trees of an ensemble are searched on those that
-//! candidates are compared on, and only their last sweep and their leaf values are of all rows.
+//! candidates are compared on, and only their last sweeps and their leaf values are of all rows.
 //!
 //! Most of what a search costs is growing trees that are not kept. The sample tells as well which
 //! these are; what all rows add is a better threshold here and there, which two sweeps find, and

@@ -242,7 +242,7 @@ impl<'a> EnsembleSearch<'a> {
         let best_greedy = |shape: &EnsembleShape| {
             let of_shape = |scored: &&ScoredCandidate| {
                 let candidate = &scored.candidate;
-                let is_judge = !candidates::takes_whole_steps(candidate, &self.profile);
+                let is_judge = !candidates::has_unit_rate(candidate, &self.profile);
                 !scored.is_search() && is_judge && candidate.shape == *shape
             };
             let scores = self.scored.iter().filter(of_shape).map(|one| one.score_on(rung.end));

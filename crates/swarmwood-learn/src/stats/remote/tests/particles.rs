@@ -3,9 +3,9 @@
 
 use swarmwood_search::rng::Stream;
 
+use super::super::RemoteBackends;
 use super::super::test_hosts::{Fault, TestHosts};
-use super::super::{RemoteBackends, ShardHost};
-use super::{OBJECTIVES, Recorder, binned, data_for};
+use super::{OBJECTIVES, Recorder, binned, data_for, survives_damage};
 use crate::bins::layout::{FeatureBins, FeaturePlace};
 use crate::budget::Budget;
 use crate::context::Context;
@@ -166,25 +166,5 @@ fn no_message_about_particles_brings_a_host_down() {
     let messages = recorder.into_messages();
     assert!(messages.len() > 10);
 
-    let mut stream = Stream::new(5, 0, 0);
-    let mut refused = 0;
-    for _ in 0..300 {
-        let mut host = ShardHost::of_dataset(&data, 0..data.plan.shards, 1).unwrap();
-        host.handle(&messages[0]);
-        for _ in 0..8 {
-            let at = (stream.unit() * messages.len() as f64) as usize;
-            let mut message = messages[at].clone();
-            let reach = message.len().min(400) as f64;
-            for _ in 0..(stream.unit() * 4.0) as usize {
-                let place = (stream.unit() * reach) as usize;
-                message[place] = (stream.unit() * 256.0) as u8;
-            }
-            if stream.unit() < 0.2 {
-                message.truncate((stream.unit() * reach) as usize);
-            }
-            let reply = host.handle(&message);
-            refused += usize::from(reply.first() == Some(&1));
-        }
-    }
-    assert!(refused > 100, "{refused}");
+    survives_damage(&data, &messages);
 }
