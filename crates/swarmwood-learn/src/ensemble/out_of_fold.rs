@@ -174,7 +174,8 @@ impl FoldScore {
     }
 
     /// Where on the series of factors the log loss is least, and its value there: the lowest point of
-    /// the parabola through the best factor and its neighbours.
+    /// the parabola through the best factor and its neighbours, but not below zero, where a parabola may
+    /// pass although no log loss does.
     fn minimum(&self) -> (f64, f64) {
         let losses = &self.log_losses;
         let lower = |best: usize, at: usize| if losses[at] < losses[best] { at } else { best };
@@ -188,7 +189,7 @@ impl FoldScore {
             return (best as f64, middle);
         }
         let step = -slope / bend;
-        (best as f64 + step, middle + slope * step + 0.5 * bend * step * step)
+        (best as f64 + step, (middle + slope * step + 0.5 * bend * step * step).max(0.0))
     }
 
     pub fn to_datum(&self) -> Datum {
@@ -281,6 +282,15 @@ mod tests {
     use crate::budget::Budget;
     use crate::pool::Pool;
     use swarmwood_search::rng::Stream;
+
+    #[test]
+    fn a_nearly_perfect_fold_has_no_negative_log_loss() {
+        let mut log_losses = vec![3.0; FACTORS];
+        (log_losses[4], log_losses[5]) = (1e-16, 1.0);
+        let fold = FoldScore { weight: 10.0, loss: 0.0, squares: 0.0, correct: 10.0, log_losses };
+        assert_eq!(fold.score(), 0.0);
+        assert!(fold.factor() > factor_at(4.0) && fold.factor() < factor_at(5.0));
+    }
 
     #[test]
     fn the_factor_that_made_scores_overconfident_is_found() {
