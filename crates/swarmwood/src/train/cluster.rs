@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use swarmwood_learn::bins::Layout;
 use swarmwood_learn::dataset::Dataset;
+use swarmwood_learn::ensemble::COMPARED_ROWS;
 use swarmwood_learn::stats::{BackendFactory, LocalBackends, RemoteBackends};
 
 use super::Job;
@@ -55,6 +56,13 @@ impl<'j> JobBackends<'j> {
             JobBackends::Local(backends) => backends,
             JobBackends::Remote(backends) => backends,
         }
+    }
+
+    /// The backends of a search that has all codes in this process. It asks the hosts only where most of
+    /// its trees are grown on a sample: otherwise it would wait for thousands of messages, and this
+    /// process can do their work.
+    pub(super) fn of_search(&self, data: &Dataset) -> &dyn BackendFactory {
+        if data.rows() <= COMPARED_ROWS { &LocalBackends } else { self.factory() }
     }
 
     /// The data set with its codes in this process, for learners that take parts of it.

@@ -74,7 +74,7 @@ fn train(job: &Job<'_>, observer: &mut dyn FnMut(&Event)) -> Result<TrainResult>
     let backends = JobBackends::new(job, &data);
     let data = backends.whole(data)?;
     let set = TrainingSet {
-        backends: backends.factory(),
+        backends: backends.of_search(&data),
         ..TrainingSet::new(&data, valid.as_ref(), job.objective)
     };
     let (found, note) = search(job, set, observer, &mut warnings)?;
