@@ -284,6 +284,37 @@ def test_a_killed_worker_changes_nothing(kill):
     assert model(estimator) == model(local)
 
 
+def test_a_worker_that_dies_after_its_reply_changes_nothing(monkeypatch):
+    # Its reply is gone with it, and the scheduler would wait for a worker of that address.
+    X, y = table(20_000)
+    settings = {"n_estimators": 5, "max_depth": 3}
+    local = swarmwood.GreedyBoostRegressor(**settings).fit(X, y)
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=2, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        processes = client.run(os.getpid)
+        calls, awaited = itertools.count(), clustered.DaskWorkers._await
+
+        def kill_after(pool, futures, addresses, deadline):
+            awaited(pool, futures, addresses, deadline)
+            # Of the futures of messages, which have a deadline.
+            if deadline is not None and next(calls) == 12:
+                os.kill(processes[addresses[0]], signal.SIGKILL)
+
+        monkeypatch.setattr(clustered.DaskWorkers, "_await", kill_after)
+        estimator = clustered.GreedyBoostRegressor(**settings)
+        fit = threading.Thread(
+            target=estimator.fit, args=frames(X, y), kwargs={"client": client}, daemon=True
+        )
+        fit.start()
+        fit.join(60)
+        assert not fit.is_alive()
+    assert next(calls) > 13
+    assert model(estimator) == model(local)
+
+
 DRIVER = """
 import sys, distributed
 from swarmwood.dask import SwarmBoostRegressor

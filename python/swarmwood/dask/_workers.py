@@ -6,6 +6,7 @@ Whether a worker is alive is asked of the scheduler, so that no call waits for o
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,11 +17,18 @@ from swarmwood._cluster import Deal, Plan
 #: Seconds between two looks at the workers.
 POLL = 0.5
 
+#: The most seconds that one attempt to fetch a reply may take before the workers are looked at.
+LONGEST_FETCH = 16.0
+
 #: Seconds that a cluster may be without workers.
 PATIENCE = 60.0
 
 #: Larger messages do not go through the scheduler.
 SCATTERED = 1 << 20
+
+
+class LostResult(Exception):
+    """A result that went with its worker."""
 
 
 class DaskWorkers:
@@ -115,11 +123,17 @@ class DaskWorkers:
                 raise
 
     def _result(self, future: Any, part: int) -> Any:
+        error: BaseException | None = None
         if future.status == "finished":
-            return future.result()
-        error = future.exception() if future.status == "error" else None
-        if error is not None and not _is_loss(error):
-            raise error
+            try:
+                # Any worker may compute it again, so that it is lost only if there is none.
+                return self._fetched(future, lambda: not self._alive())
+            except LostResult as lost:
+                error = lost
+        elif future.status == "error":
+            error = future.exception()
+            if not _is_loss(error):
+                raise error
         raise _core.SwarmwoodError(
             f"the rows of partition {part} cannot be read again after a worker was lost; give data "
             "that the workers can compute or read from files, not data scattered by this process"
@@ -172,9 +186,11 @@ class DaskWorkers:
             address = self._places.get(key)
             futures.append(None if address is None else self._ask(key, message, address))
             addresses.append(address)
-        self._await(futures, addresses, time.monotonic() + self._timeout)
+        deadline = time.monotonic() + self._timeout
+        self._await(futures, addresses, deadline)
         return [
-            self._reply(key, future) for (key, _), future in zip(messages, futures, strict=True)
+            self._reply(key, future, address, deadline)
+            for (key, _), future, address in zip(messages, futures, addresses, strict=True)
         ]
 
     def _ask(self, key: str, message: bytes, address: str) -> Any:
@@ -223,17 +239,41 @@ class DaskWorkers:
                 if not _is_loss(error):
                     raise
 
-    def _reply(self, key: str, future: Any) -> bytes | None:
+    def _reply(self, key: str, future: Any, address: str | None, deadline: float) -> bytes | None:
         if future is not None and future.status == "finished":
-            reply: bytes | None = future.result()
-            if reply is not None:
-                return reply
+            with contextlib.suppress(LostResult):
+                reply: bytes | None = self._fetched(
+                    future, lambda: address not in self._workers() or time.monotonic() > deadline
+                )
+                if reply is not None:
+                    return reply
         elif future is not None and future.status == "error":
             error = future.exception()
             if not _is_loss(error):
                 raise error
         self._places.pop(key, None)
         return None
+
+    def _fetched(self, future: Any, is_lost: Callable[[], bool]) -> Any:
+        """Return the result of a future that is done; raise `LostResult` if it is gone for good.
+
+        A worker that dies now takes the result with it. The scheduler computes it again, or waits
+        for ever if only that worker may.
+        """
+        patience = POLL
+        while True:
+            try:
+                return future.result(timeout=patience)
+            except TimeoutError:
+                if is_lost():
+                    future.cancel(force=True)
+                    raise LostResult from None
+                # The result may be long, and the network slow.
+                patience = min(2 * patience, LONGEST_FETCH)
+            except BaseException as error:
+                if not _is_loss(error):
+                    raise
+                raise LostResult from error
 
     def drop(self, keys: Sequence[str]) -> None:
         """Forget hosts."""

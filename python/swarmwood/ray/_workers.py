@@ -114,10 +114,11 @@ class RayWorkers:
             try:
                 made.append(self._ray.get(task, timeout=self._timeout + PATIENCE))
                 self._places[key] = at
-            except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError):
-                made.append(False)
             except self._ray.exceptions.RayTaskError as error:
                 raise error.as_instanceof_cause() from None
+            except self._ray.exceptions.RayError:
+                # The actor or what it was given is lost, or it is late.
+                made.append(False)
         return made, []
 
     def exchange(self, messages: Sequence[tuple[str, bytes]]) -> list[bytes | None]:
@@ -136,10 +137,11 @@ class RayWorkers:
         if task is not None:
             try:
                 reply = self._ray.get(task, timeout=0)
-            except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError):
-                reply = None
             except self._ray.exceptions.RayTaskError as error:
                 raise error.as_instanceof_cause() from None
+            except self._ray.exceptions.RayError:
+                # The actor is gone, its reply is gone with it, or it is late.
+                reply = None
         if reply is None:
             self._places.pop(key, None)
         return reply
