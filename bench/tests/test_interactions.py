@@ -36,5 +36,5 @@ def test_cells_are_planned_and_told(tmp_path):
     assert all(interactions.asked_for(line, request) for line in lines)
     told = "\n".join(interactions.tell(lines, request).sections)
     told = " ".join(told.split()) + "\n"
-    assert "| swarm | 1 | 1 | 0.99 |" in told and "| xgboost | 1 | 0 | 0.59 |" in told
+    assert "| swarm | 1 of 1 | 0.99 |" in told and "| xgboost | 0 of 1 | 0.59 |" in told
     assert "## 2,000 rows" in told and "No cell" in interactions.tell([], request).sections[0]

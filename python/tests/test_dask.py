@@ -244,7 +244,7 @@ def test_partitions_that_do_not_fit_together(client):
 
 
 class Killer(threading.Thread):
-    """Kills the process of a worker, some time after the first host was built."""
+    """Kills the process of a worker after some time, unless the run is over by then."""
 
     def __init__(self, cluster, delay, number, sign=signal.SIGKILL):
         super().__init__(daemon=True)
@@ -254,6 +254,8 @@ class Killer(threading.Thread):
     def run(self):
         time.sleep(self.delay)
         workers = sorted(self.cluster.workers.items(), key=lambda item: str(item[0]))
+        if not workers:
+            return
         nanny = workers[self.number % len(workers)][1]
         self.killed = nanny.pid
         os.kill(nanny.pid, self.sign)
