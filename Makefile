@@ -224,7 +224,8 @@ FORCE:
 # The long versions of tests: the whole kill matrix, the leak test, and models of the development build compared with those
 # of the release build.
 torture: ## Run the long reliability tests: every kill, leaks, debug ≡ release (an hour)
-	@$(CARGO) test --quiet --workspace --all-features --release -- --ignored torture --nocapture
+	@$(CARGO) test --quiet --package swarmwood-cli --all-features --release --test cli -- --ignored torture --nocapture
+	@$(CARGO) test --quiet --package swarmwood-fuzz --release --test leaks -- --ignored torture --nocapture
 	@MODELS=$(abspath $(TARGET))/models-debug $(CARGO) test --quiet --package swarmwood --all-features --test determinism -- --ignored store
 	@MODELS=$(abspath $(TARGET))/models-release $(CARGO) test --quiet --package swarmwood --all-features --test determinism --release -- --ignored store
 	@diff -r $(TARGET)/models-debug $(TARGET)/models-release && echo "  ok  debug and release models are the same bytes"
