@@ -95,12 +95,18 @@ def draw_panel(panel: Panel, place, names: list[str]) -> None:
         place.xaxis.set_major_formatter("{x:.0f}")
     for name, (x, y) in panel.curves.items():
         number = names.index(name)
-        colour, dash = COLOURS[number % len(COLOURS)], DASHES[number // 2 % len(DASHES)]
+        colour, dash = style_of(number)
         mark = MARKS[number % len(MARKS)] if len(x) <= 12 else None
         place.plot(x, y, dash, color=colour, marker=mark, markersize=3.5, linewidth=1.2, label=name)
         if name in panel.bands:
             low, high = panel.bands[name]
             place.fill_between(x, low, high, color=colour, alpha=0.12, linewidth=0)
+
+
+def style_of(number: int) -> tuple[str, str]:
+    """The colour and the dash of a curve; where colours begin again, dashes do not."""
+    dash = number // 2 + number // len(COLOURS)
+    return COLOURS[number % len(COLOURS)], DASHES[dash % len(DASHES)]
 
 
 def tidy(svg: str) -> str:

@@ -18,7 +18,7 @@ from equal import cache
 from equal.sets import SETS
 from evidence import boosting, boosting_tables, page, raw
 from evidence.boosting import SIZE
-from evidence.figures import Panel, draw, steps
+from evidence.figures import COLOURS, DASHES, Panel, draw, steps, style_of
 from evidence.request import SOURCES, Request
 from paired import Gap, mean_and_deviation
 
@@ -98,6 +98,11 @@ def flown(name: str, method: str, score: float, split: int) -> dict:
         "space": space,
     }
     return line | (flight if "sgbdt" in method else {})
+
+
+def test_curves_of_a_figure_differ_in_colour_or_dash():
+    count = len(COLOURS) * len(DASHES)
+    assert len({style_of(number) for number in range(count)}) == count
 
 
 def test_the_papers_figures_stand_beside_ours(tmp_path):
