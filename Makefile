@@ -223,7 +223,7 @@ FORCE:
 
 # The long versions of tests: the whole kill matrix, the leak test, and models of the development build compared with those
 # of the release build.
-torture: ## Run the long reliability tests: every kill, leaks, debug ≡ release (an hour)
+torture: ## Run the long reliability tests: every kill, leaks, debug ≡ release (ten minutes and more)
 	@$(CARGO) test --quiet --package swarmwood-cli --all-features --release --test cli -- --ignored torture --nocapture
 	@$(CARGO) test --quiet --package swarmwood-fuzz --release --test leaks -- --ignored torture --nocapture
 	@MODELS=$(abspath $(TARGET))/models-debug $(CARGO) test --quiet --package swarmwood --all-features --test determinism -- --ignored store
